@@ -59,12 +59,12 @@ Found find_growth(const TraceReader& reader,
                   const Progress& progress) {
     const std::vector<std::string>& names = selection.row_keys;
     BlockKeys keys(chosen_keys(reader, selection), names.size(), stacks);
-    std::optional<BlockPlaces> places;
+    std::optional<NumberedGroups> groups;
     if (!std::all_of(names.begin(), names.end(), is_made_of_stacks)) {
-        places = number_places(reader, keys, progress);
+        groups = number_groups(reader, keys, progress);
     }
     // The recorder knows contexts only.
-    const Checkpoint* const checkpoint = places ? nullptr : reader.checkpoint();
+    const Checkpoint* const checkpoint = groups ? nullptr : reader.checkpoint();
     const uint64_t event_count = end.health.event_count;
     GrowthMoments moments = growth_moments(end.phases, event_count, checkpoint);
     SampleQuestion question;
@@ -74,7 +74,7 @@ Found find_growth(const TraceReader& reader,
     if (!end.is_sum) {
         question.device = end.chosen.device;
     }
-    question.slot_of_block = places.has_value() ? &places->place_of_block : nullptr;
+    question.slot_of_block = groups.has_value() ? &groups->group_of_block : nullptr;
     BlockStream stream(reader);
     InputSampler inputs(stacks, moments.bounds, moments.earlier_count, question.device);
     ReservedSampler reserved(reader.definitions(),
@@ -84,7 +84,7 @@ Found find_growth(const TraceReader& reader,
     stream.run(progress, sampler, inputs, reserved);
     const LevelSamples samples = sampler.finish(stream.end());
     const GrowthQuestion asked = {samples,
-                                  places.has_value() ? &*places : nullptr,
+                                  groups.has_value() ? &*groups : nullptr,
                                   end.chosen.peak_bytes,
                                   inputs.finish(stream.end()),
                                   end.blocks.blocks};

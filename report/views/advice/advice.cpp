@@ -39,7 +39,7 @@ std::vector<const Grouping*> origin_keys() {
             &find_grouping("category")};
 }
 
-// Where the program called methods of its optimizers.
+// The lines where the program called methods of its optimizers.
 class CallerFollower : public BlockFollower {
 public:
     explicit CallerFollower(StackLookup& stacks) : stacks_(stacks) {}
@@ -64,7 +64,7 @@ private:
     std::map<uint64_t, Label> callers_;
 };
 
-// Shows every block of a device to the rules.
+// Passes every block of a device to the rules.
 class RuleFollower : public BlockFollower {
 public:
     RuleFollower(const BlockStream& stream,
@@ -186,7 +186,7 @@ Advice judged(Proposal proposal, const LevelPeak& run, const LevelPeak& most, Le
     return advice;
 }
 
-// Of equal ones what has a cause comes first.
+// Among equal ones, a finding with a cause comes first.
 bool is_larger(const Advice& a, const Advice& b) {
     const uint64_t bytes_a = a.saves_bytes.value_or(a.held_bytes);
     const uint64_t bytes_b = b.saves_bytes.value_or(b.held_bytes);
@@ -195,7 +195,7 @@ bool is_larger(const Advice& a, const Advice& b) {
 
 using BytesOfLines = std::map<std::string, uint64_t>;  // at the peak
 
-// Faults come first: nothing else is said of most of the bytes that they explain.
+// Faults come first: no other finding may repeat most of their bytes.
 bool is_explained(const Proposal& proposal, const BytesOfLines& explained) {
     uint64_t known = 0;
     for (const auto& [line, covered] : proposal.covered) {
@@ -205,7 +205,7 @@ bool is_explained(const Proposal& proposal, const BytesOfLines& explained) {
     return proposal.held_bytes != 0 && known * 2 >= proposal.held_bytes;
 }
 
-// The findings of one kind that are worth a sentence.
+// Selects the findings of one kind that are worth a sentence.
 class Judge {
 public:
     Judge(std::vector<Proposal>* proposals, std::vector<LevelPeak> peaks)
@@ -251,7 +251,7 @@ private:
     }
 
     std::vector<Proposal>& proposals_;
-    std::vector<LevelPeak> peaks_;  // of the run, then two of each proposal
+    std::vector<LevelPeak> peaks_;  // peaks of the run, then two of each proposal
     BytesOfLines explained_;
     std::vector<Advice> found_;
 };

@@ -5,12 +5,13 @@
 
 #include "report/attribute/grouping.h"
 #include "report/trace/file/trace_error.h"
-#include "report/views/calls/event_places.h"
+#include "report/views/calls/event_phases.h"
 
 namespace peakline::report {
 namespace {
 
-// What people try first; divisions and a limit on splitting help some programs and harm others.
+// The settings that people try first; divisions and a limit on splitting help some programs and
+// harm others.
 constexpr const char* kSearched[] = {
     "expandable_segments:True",
     "roundup_power2_divisions:4",
@@ -23,7 +24,7 @@ constexpr const char* kSearched[] = {
     "expandable_segments:True,roundup_power2_divisions:8",
 };
 constexpr uint64_t kUnlimited = uint64_t{1} << 56;
-constexpr uint64_t kDeviceStep = uint64_t{2} << 20;  // devices are compared in steps of this
+constexpr uint64_t kDeviceStep = uint64_t{2} << 20;  // step between compared devices
 constexpr uint64_t kProbesAtOnce = 7;
 
 class WhatIfMaker {
@@ -119,7 +120,7 @@ private:
     PredictionRequest request_of(const AllocatorSettings& settings) const {
         PredictionRequest request;
         request.settings = settings;
-        // torch keeps a fraction that was set before, unless these settings name another.
+        // torch keeps an earlier fraction, unless these settings have another.
         if (request.settings.memory_fraction == 0) {
             request.settings.memory_fraction = all_.verified.settings.memory_fraction;
         }
@@ -141,15 +142,15 @@ private:
     }
 
     WhatIfRefusal refusal_of(const PredictedRefusal& refused) {
-        const EventPlaces places(phases_);
+        const EventPhases event_phases(phases_);
         const auto& contexts = stacks_.phase_rules().contexts;
-        const Phase said =
+        const Phase of_stack =
             refused.context < contexts.size() ? contexts[refused.context].phase : Phase::kNone;
         return {line_of(refused.context),
                 refused.requested_bytes,
                 refused.tick,
-                phase_name(places.phase(said, refused.event)),
-                places.step(refused.event)};
+                phase_name(event_phases.phase(of_stack, refused.event)),
+                event_phases.step(refused.event)};
     }
 
     WhatIfRun run_of(const Prediction& prediction) {
@@ -164,7 +165,7 @@ private:
         return run;
     }
 
-    // All runs in the same passes, several sizes of each at once.
+    // Tries all runs in the same passes, several sizes of each at once.
     void find_smallest_devices(const std::vector<PredictionRequest>& requests) {
         struct Range {
             uint64_t too_small = 0;  // in steps of capacity

@@ -1,5 +1,5 @@
-// What a recorded run would need under other settings of torch's allocator and on other devices.
-// The model reproduces the run first; where it does not, nothing is predicted unless asked for.
+// Computes the need of a recorded run under other settings of torch's allocator and on other
+// devices. The model reproduces the run first; if it cannot, nothing is predicted unless requested.
 #pragma once
 
 #include <cstdint>
@@ -25,23 +25,24 @@ struct WhatIfRefusal {
 struct WhatIfRun {
     Prediction prediction;
     std::optional<WhatIfRefusal> refused;
-    std::optional<WhatIfRefusal> served;  // the first of those that the recorded run was refused
+    // the first request that only the recorded run was refused
+    std::optional<WhatIfRefusal> served;
     std::optional<uint64_t> smallest_device_bytes;
-    // Than the recorded settings: more reserved at the peak, or out of memory where they are not.
+    // Compared with the recorded settings: more reserved at the peak, or newly out of memory.
     bool is_worse = false;
 };
 
 struct WhatIf {
     VerifiedRun verified;
     std::optional<Label> difference_line;
-    // Of the recorded settings on the device asked for; nullopt: nothing was predicted.
+    // The recorded settings on the requested device; nullopt: nothing was predicted.
     std::optional<WhatIfRun> recorded;
     std::vector<WhatIfRun> runs;
-    uint64_t device_bytes = 0;  // of all runs; 0: not limited
-    bool sees_calls = false;    // the recording saw pools and emptied caches
+    uint64_t device_bytes = 0;  // for all runs; 0: not limited
+    bool sees_calls = false;    // the recording has pools and emptied caches
 };
 
-// Throws TraceError where settings, phase or trace allow no answer.
+// Throws TraceError when settings, phase or trace allow no result.
 WhatIf make_whatif_runs(const TraceReader& reader,
                         const WhatIfText& text,
                         std::optional<uint32_t> device,

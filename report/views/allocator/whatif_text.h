@@ -1,4 +1,4 @@
-// What is to be tried, as people write it.
+// The settings to try, as the user wrote them.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@ namespace peakline::report {
 struct WhatIfText {
     std::vector<std::string> settings;
     uint64_t device_bytes = 0;   // 0: that of the recorded device
-    std::string empty_cache_at;  // a phase; empty: nowhere
+    std::string empty_cache_at;  // a phase; empty: none
     bool searches = false;       // a set of settings, best first
     bool finds_smallest_device = false;
-    bool is_unverified = false;  // predict, also where the run was not reproduced
+    bool is_unverified = false;  // predict even if the run was not reproduced
 };
 
 }  // namespace peakline::report

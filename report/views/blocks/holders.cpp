@@ -25,8 +25,8 @@ uint64_t bytes_of(const Definitions& definitions, const format::HolderSearch& se
     return bytes;
 }
 
-// When the main function has returned, most that it held is gone.
-const format::HolderSearch& last_that_tells(const Definitions& definitions) {
+// When the main function has returned, most of the memory it held is gone.
+const format::HolderSearch& latest_useful_search(const Definitions& definitions) {
     const auto& searches = definitions.holder_searches;
     const format::HolderSearch& last = searches.back();
     const auto main =
@@ -44,8 +44,8 @@ const format::HolderSearch& find_search(const std::string& trace_name,
     const auto& searches = definitions.holder_searches;
     if (searches.empty()) {
         throw TraceError(trace_name +
-                         ": nobody looked for holders while it was recorded; peakline run --hold "
-                         "STEP does, or peakline.holders() in the program");
+                         ": this recording has no search for holders; make one with peakline run "
+                         "--hold STEP, or with peakline.holders() in the program");
     }
     const auto found = std::find_if(searches.begin(), searches.end(), [&](const auto& search) {
         return number != 0 && search.search == number;
@@ -54,7 +54,7 @@ const format::HolderSearch& find_search(const std::string& trace_name,
         throw TraceError(trace_name + ": has no search " + std::to_string(number) + ", only 1 to " +
                          std::to_string(searches.back().search));
     }
-    return number == 0 ? last_that_tells(definitions) : *found;
+    return number == 0 ? latest_useful_search(definitions) : *found;
 }
 
 HolderRow make_row(const format::Holder& block, StackLookup& stacks) {
@@ -79,12 +79,12 @@ HolderList build_holders(const std::string& trace_name, uint32_t number, StackLo
     const Definitions& definitions = stacks.definitions();
     HolderList list;
     list.search = find_search(trace_name, number, definitions);
-    std::map<uint64_t, size_t> places;  // of rows, by ordinal
+    std::map<uint64_t, size_t> row_by_ordinal;
     for (const BlockHolder& holder : definitions.holders) {
         if (holder.search != list.search.search) {
             continue;
         }
-        const auto [at, is_new] = places.try_emplace(holder.ordinal, list.rows.size());
+        const auto [at, is_new] = row_by_ordinal.try_emplace(holder.ordinal, list.rows.size());
         if (is_new) {
             list.rows.push_back(make_row(holder, stacks));
         }
@@ -140,7 +140,7 @@ HolderIndex::HolderIndex(const Definitions& definitions) {
             by_ordinal_.push_back(&holder);
         }
     }
-    // The last search of a block first, of that the shortest path.
+    // Sort the last search of a block first, and its shortest path first.
     std::stable_sort(by_ordinal_.begin(), by_ordinal_.end(), [](const auto* a, const auto* b) {
         return std::tie(a->ordinal, b->search) < std::tie(b->ordinal, a->search);
     });

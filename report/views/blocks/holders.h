@@ -1,5 +1,5 @@
-// What keeps blocks alive, as searches in the running program found it; see Note [Holders] in
-// allocator/record/format/definitions.h. Needs no events: holders name their blocks whole.
+// The holders of blocks that searches in the running program found; see Note [Holders] in
+// allocator/record/format/definitions.h. Needs no events: each holder has all facts of its block.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 namespace peakline::report {
 
 struct HolderRow {
-    format::Holder block{};  // of one of its holders: what they say of the block is the same
+    format::Holder block{};  // from one of its holders: all have the same facts of the block
     std::vector<const BlockHolder*> holders;  // the shortest path first; empty: not found
-    uint64_t more_count = 0;                  // that are not written out
+    uint64_t more_count = 0;                  // number of holders that are not listed
     Label made_at;
     std::string module;
     std::string name;  // "gradient of fc1.weight"; empty: no tensor with a name
@@ -27,20 +27,20 @@ struct HolderList {
     uint64_t total_bytes = 0;
 };
 
-// The search of this number; 0: the last one. Throws TraceError when there is none, which says how
-// to make one.
+// Returns the search of this number; 0: the last one. Throws TraceError when there is none; the
+// message explains how to make one.
 HolderList build_holders(const std::string& trace_name, uint32_t search, StackLookup& stacks);
 
-// "step", of HoldReason; "global", of HolderKind. "unknown": of a newer version.
+// Returns "step" for a HoldReason, "global" for a HolderKind; "unknown" for one of a newer version.
 const char* reason_name(format::HoldReason reason);
 const char* kind_name(format::HolderKind kind);
 
-// What holds a block, for reports about other things; views/blocks/tensors.h uses it.
+// The holder of a block, for other reports; views/blocks/tensors.h uses it.
 class HolderIndex {
 public:
     explicit HolderIndex(const Definitions& definitions);
-    // Of the allocation with this ordinal in a trace with all of its events: the best holder that
-    // the last search of it has found; nullptr: none.
+    // The best holder that the last search found for the allocation with this ordinal, in a trace
+    // with all of its events; nullptr: none.
     const BlockHolder* find(uint64_t ordinal) const;
 
 private:

@@ -1,4 +1,4 @@
-// The median of all reports: one of values that come with how often they are there.
+// The median of all reports: of values with their counts.
 #pragma once
 
 #include <algorithm>
@@ -12,20 +12,20 @@ struct CountedValue {
     uint64_t count = 0;
 };
 
-// The value in the middle; of an even count the mean of the two there, rounded down. 0 without
-// values. Sorts them.
+// Returns the middle value; for an even count the mean of the two middle values, rounded down. 0
+// without values. Sorts them.
 inline uint64_t median_of(std::vector<CountedValue>& values) {
     std::ranges::sort(values, {}, &CountedValue::value);
     uint64_t count = 0;
     for (const CountedValue& one : values) {
         count += one.count;
     }
-    const auto at = [&values](uint64_t place) {
+    const auto at = [&values](uint64_t index) {
         for (const CountedValue& one : values) {
-            if (place < one.count) {
+            if (index < one.count) {
                 return one.value;
             }
-            place -= one.count;
+            index -= one.count;
         }
         return uint64_t{0};
     };

@@ -7,7 +7,7 @@
 namespace peakline::report {
 namespace {
 
-// Of one element: "uint8", "bfloat16", "float8_e4m3fn", "bool"; 0: not known.
+// Bytes of an element of dtype "uint8", "bfloat16", "float8_e4m3fn", "bool"; 0: unknown.
 uint64_t element_bytes(std::string_view dtype) {
     if (dtype == "bool") {
         return 1;
@@ -20,7 +20,7 @@ uint64_t element_bytes(std::string_view dtype) {
     return bits / 8;
 }
 
-// 0: not known, or more than a block can have.
+// Returns 0 if unknown, or more than a block can have.
 uint64_t tensor_bytes(const Definitions& definitions, uint32_t type) {
     const TensorType& known = definitions.tensor_type(type);
     uint64_t bytes = type == 0 ? 0 : element_bytes(definitions.text(known.dtype));
@@ -35,7 +35,7 @@ uint64_t tensor_bytes(const Definitions& definitions, uint32_t type) {
 
 void add(PinnedRounding* sum, uint64_t given, uint64_t asked) {
     const bool is_rounded = std::has_single_bit(given);
-    // A tensor that would fit into a smaller block is a part of what was asked for.
+    // A tensor that would fit into a smaller block is only part of the request.
     const bool is_known = asked > given / 2 && asked <= given;
     sum->given_bytes += given;
     sum->least_asked_bytes += !is_rounded ? given : is_known ? asked : given / 2 + 1;

@@ -1,5 +1,5 @@
-// How much of pinned memory is rounding: torch rounds each of its blocks up to a power of two, and
-// the driver sees only that. Pure aggregation.
+// Computes the part of pinned memory that is rounding: torch rounds each of its blocks up to a
+// power of two, and the driver sees only the result. Pure aggregation.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace peakline::report {
 
-// What the program asked for lies between these; they are equal where the tensors are known.
+// The requested bytes are between `least` and `most`; these are equal if the tensors are known.
 struct PinnedRounding {
     uint64_t given_bytes = 0;
     uint64_t least_asked_bytes = 0;
     uint64_t most_asked_bytes = 0;
 };
 
-// Of the blocks of one moment, each by itself; groups of equal ones have no tensors that are known.
+// For the blocks of one moment, each separately; groups of equal ones have no known tensors.
 PinnedRounding find_pinned_rounding(const LiveBlocks& blocks, const Definitions& definitions);
 
 }  // namespace peakline::report

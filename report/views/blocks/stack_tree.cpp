@@ -11,7 +11,7 @@
 namespace peakline::report {
 namespace {
 
-// What a folded frame is counted under: the package, "Python" for its library, else the file.
+// The name for a folded frame: the package, "Python" for its library, else the file.
 std::string package_of(const Location& location) {
     const std::string in_packages = path_in_packages(location.file);
     if (!in_packages.empty()) {
@@ -53,7 +53,7 @@ private:
     std::vector<TreeFrame> frames_;
     std::vector<OpenNode> nodes_ = {{}};
     std::unordered_map<std::string, uint32_t> frame_ids_;
-    // A frame's id and 1, or 0 for none.
+    // The id of a frame plus 1, or 0 for none.
     std::map<std::pair<uint32_t, uint32_t>, uint32_t> child_ids_;
 };
 
@@ -72,7 +72,8 @@ uint32_t TreeBuilder::frame_id(const Location& location) {
     return at->second;
 }
 
-// From root to leaf. The row's name, where it has one, is what its innermost frame did.
+// The steps of a stack from root to leaf. The row's name, if it has one, is the action of its
+// innermost frame.
 std::vector<TreeBuilder::Step> TreeBuilder::steps_of(const Label& label) {
     std::vector<uint32_t> frames;
     for (auto frame = label.frames.rbegin(); frame != label.frames.rend(); ++frame) {
@@ -136,7 +137,7 @@ void TreeBuilder::add(const TableRow& row, bool is_shown) {
     nodes_[at].node.own_bytes += row.bytes;
 }
 
-// The node itself; its children follow it in `take`.
+// Adds the node itself; its children follow it in `take`.
 void TreeBuilder::put(uint32_t node, uint32_t parent, uint32_t depth, StackTree* tree) {
     OpenNode& open = nodes_[node];
     std::stable_sort(open.children.begin(), open.children.end(), [&](uint32_t a, uint32_t b) {
@@ -153,7 +154,7 @@ void TreeBuilder::put(uint32_t node, uint32_t parent, uint32_t depth, StackTree*
     tree->nodes.push_back(std::move(open.node));
 }
 
-// Without recursion: a stack can be as deep as Python allows.
+// Not recursive, because a stack can be as deep as Python allows.
 StackTree TreeBuilder::take(double total_bytes) {
     struct Waiting {
         uint32_t node;

@@ -61,7 +61,7 @@ std::deque<AllocatorRow> group_rows(const std::vector<AllocationSum>& sums,
     return rows;
 }
 
-// Largest first; among equals in the order of their keys.
+// Largest first; equal ones by their keys.
 std::vector<const AllocatorRow*> sorted_by(uint64_t AllocatorRow::*number,
                                            const std::deque<AllocatorRow>& rows) {
     std::vector<const AllocatorRow*> sorted;

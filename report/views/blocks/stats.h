@@ -1,4 +1,4 @@
-// Who allocated most over the whole trace, by bytes and by count. Pure aggregation.
+// The largest allocators over the whole trace, by bytes and by count. Pure aggregation.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 namespace peakline::report {
 
 struct AllocatorRow {
-    std::vector<Label> labels;  // of each key
+    std::vector<Label> labels;  // one per key
     uint64_t bytes = 0;
     uint64_t count = 0;
-    std::vector<ViaPart> via;  // the bytes by what asked for them; may be empty
+    std::vector<ViaPart> via;  // the bytes by the operator that allocated them; may be empty
 };
 
 struct ThreadRow {
@@ -33,11 +33,11 @@ struct Stats {
     std::vector<ThreadRow> threads;             // largest first
     uint64_t allocated_bytes = 0;               // of the whole trace
     uint64_t alloc_count = 0;
-    uint64_t shown_bytes = 0;  // of the rows: what the filter takes
+    uint64_t shown_bytes = 0;  // of the rows that pass the filter
     uint64_t shown_count = 0;
 };
 
-// Keys that look at the life of blocks have no answer here.
+// Keys that need the life of blocks have no value here.
 Stats build_stats(const TraceReader& reader,
                   const AllocationTotals& totals,
                   format::Measure measure,

@@ -13,7 +13,7 @@
 namespace peakline::report {
 namespace {
 
-// Wraps around instead of being undefined: the sizes of a hostile trace may be anything.
+// Wraps around instead of overflowing, because a hostile trace may have any sizes.
 int64_t add_bytes(int64_t sum, uint64_t bytes) {
     return static_cast<int64_t>(static_cast<uint64_t>(sum) + bytes);
 }
@@ -29,16 +29,16 @@ public:
     TableBuilder(format::Measure measure, const BlockKeys& keys) : measure_(measure), keys_(keys) {}
 
     void add(const BlockGroup& group) {
-        const Place& place = place_of(group);
-        OpenRow& open = rows_[place.row];
+        const RowOfGroup& row = row_of(group);
+        OpenRow& open = rows_[row.row];
         const uint64_t block_bytes =
             measure_ == format::Measure::kAllocated ? group.block_bytes : group.requested_bytes;
         const uint64_t bytes = block_bytes * group.count;
         open.blocks.push_back({block_bytes, group.count});
         open.row.bytes = add_bytes(open.row.bytes, bytes);
         open.row.count += group.count;
-        open.row.backward_bytes += place.through_forward ? bytes : 0;
-        open.via.add(place.via, bytes, group.count);
+        open.row.backward_bytes += row.through_forward ? bytes : 0;
+        open.via.add(row.via, bytes, group.count);
         untraced_bytes_ += is_untraced(keys_.stacks(), group) ? bytes : 0;
     }
 
@@ -55,15 +55,15 @@ public:
     std::vector<TableRow> take_rows();
 
 private:
-    struct Place {
+    struct RowOfGroup {
         size_t row = 0;
         bool through_forward = false;
         std::string via;
     };
 
-    const Place& place_of(const BlockGroup& group) {
-        const auto [known, is_new_place] = places_.try_emplace(key_of_group(group));
-        if (!is_new_place) {
+    const RowOfGroup& row_of(const BlockGroup& group) {
+        const auto [known, is_new_group] = row_of_groups_.try_emplace(key_of_group(group));
+        if (!is_new_group) {
             return known->second;
         }
         RowPlacement placement = keys_.place_row(group);
@@ -78,7 +78,7 @@ private:
 
     format::Measure measure_;
     const BlockKeys& keys_;
-    std::map<GroupKey, Place> places_;
+    std::map<GroupKey, RowOfGroup> row_of_groups_;
     std::map<std::vector<std::string>, size_t> row_of_keys_;
     std::vector<OpenRow> rows_;
     uint64_t untraced_bytes_ = 0;

@@ -11,7 +11,7 @@
 namespace peakline::report {
 namespace {
 
-// Answers of one grouping; equal blocks are asked about once.
+// Texts of one grouping, computed once for equal blocks.
 class Texts {
 public:
     Texts(const char* by, StackLookup& stacks, FacetHelp& help)

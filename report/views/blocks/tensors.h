@@ -1,4 +1,5 @@
-// Every block that is live at a moment, by itself: what it is, who made it and who gave it up.
+// Every block that is live at a moment, listed separately: its content, its allocation and its
+// free.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +13,10 @@ namespace peakline::report {
 
 struct TensorRow {
     TrackedBlock block;
-    uint64_t bytes = 0;    // in the measure asked for
-    std::string name;      // "gradient of fc1.weight"; empty: nobody reported it
-    uint32_t type = 0;     // of the tensor: id in Definitions; 0: not known
-    std::string category;  // as --by of these names says
+    uint64_t bytes = 0;    // in the requested measure
+    std::string name;      // "gradient of fc1.weight"; empty: not reported
+    uint32_t type = 0;     // type of the tensor: id in Definitions; 0: unknown
+    std::string category;  // the value of the --by key with this name, as the next fields
     std::string module;
     std::string operation;
     std::string phase;
@@ -29,13 +30,13 @@ struct TensorRow {
 
 struct TensorList {
     std::vector<TensorRow> rows;  // largest first, older ones first among equals
-    uint64_t total_bytes = 0;     // of all live blocks, also those that were left out
+    uint64_t total_bytes = 0;     // of all live blocks, including left-out ones
     uint64_t shown_bytes = 0;     // of the rows and the hidden ones
-    uint64_t hidden_count = 0;    // smaller than asked for
+    uint64_t hidden_count = 0;    // smaller than the requested size
     uint64_t hidden_bytes = 0;
 };
 
-// `result` of a replay with Detail::kBlocks. Blocks below `min_bytes` are counted only.
+// `result`: of a replay with Detail::kBlocks. Blocks below `min_bytes` are only counted.
 TensorList build_tensors(const ReplayResult& result,
                          format::Measure measure,
                          uint64_t min_bytes,

@@ -10,7 +10,8 @@
 namespace peakline::report {
 namespace {
 
-// "aten::nonzero" of "aten::index>aten::nonzero". Of item() its own name, not its kernel's.
+// Returns "aten::nonzero" for "aten::index>aten::nonzero". For item() its own name, not its
+// kernel's.
 std::string innermost_operator(std::string_view chain) {
     constexpr std::string_view kItem = "aten::_local_scalar_dense";
     std::string_view name = chain.substr(chain.rfind('>') + 1);
@@ -20,7 +21,7 @@ std::string innermost_operator(std::string_view chain) {
     return std::string(name);
 }
 
-// The operator that finds a size reads it with item(), or outermost in another.
+// The operator that computes a size, and reads it with item() or inside another operator.
 std::string size_operator(std::string_view chain) {
     constexpr std::string_view kReaders[] = {"aten::item", "aten::_local_scalar_dense"};
     while (chain.find('>') != chain.npos) {
@@ -53,7 +54,7 @@ ValueEffect effect_of(const ValueRead& read,
     return name == "aten::copy_" || name.empty() ? ValueEffect::kCopy : ValueEffect::kNumber;
 }
 
-// The line below the user's that reads: the innermost outside torch, else the innermost.
+// The reading line below the user's line: the innermost outside torch, else the innermost.
 Location library_line(StackLookup& callers,
                       const ContinuedStack& stack,
                       const std::string& users_key) {
@@ -91,10 +92,10 @@ std::vector<ValueReadRow> build_value_reads(const std::vector<ValueRead>& reads,
     using Key = std::tuple<std::string, std::string, std::string, ValueEffect, uint32_t>;
     std::map<Key, ValueReadRow> rows;
     for (const ValueRead& read : reads) {
-        BlockGroup place;
-        place.context = definitions.known_context(read.context);
-        const Placement placement = place_by_line(stacks, place);
-        const ContinuedStack stack = stacks.stack_of(place.context);
+        BlockGroup group;
+        group.context = definitions.known_context(read.context);
+        const Placement placement = place_by_line(stacks, group);
+        const ContinuedStack stack = stacks.stack_of(group.context);
         const ValueEffect effect = effect_of(read, definitions, stack);
         const std::string_view chain = definitions.text(read.operators);
         std::string operation =

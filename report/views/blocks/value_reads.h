@@ -1,4 +1,5 @@
-// Where a simulated run read values that do not exist, and what follows from it. Pure aggregation.
+// The lines where a simulated run read values that do not exist, and the consequences. Pure
+// aggregation.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +12,10 @@
 
 namespace peakline::report {
 
-// What a wrong value does; the most harmful first.
+// The effect of a wrong value; the most harmful first.
 enum class ValueEffect {
-    kSize,     // tensors are made of it: their memory is wrong
-    kNumber,   // the program may decide by it
+    kSize,     // tensors are made with it: their memory is wrong
+    kNumber,   // the program may branch on it
     kCopy,     // it went to the host
     kPrinted,  // it was only shown
 };
@@ -24,15 +25,15 @@ struct ValueReadRow {
     Location library;       // the library's line below it; line 0: there is none
     std::string operation;  // the innermost operator, "aten::nonzero"; empty: none ran
     ValueEffect effect = ValueEffect::kNumber;
-    bool is_assumed = false;  // the user said what it is
+    bool is_assumed = false;  // the user gave the value
     bool is_floating_point = false;
     uint64_t count = 0;
     uint64_t bytes = 0;
 };
 
-// Whether memory can depend on this value: its row is worth a line.
+// Whether memory can depend on this value: then its row is worth a line.
 bool may_change_memory(const ValueReadRow& row);
-// How many sizes were read as 0: the peak may be too low.
+// Number of sizes that were read as 0: the peak may be too low.
 uint64_t zero_size_count(const std::vector<ValueReadRow>& reads);
 
 // Most harmful first, then most frequent.

@@ -14,11 +14,11 @@ namespace peakline::report {
 struct LayerRow {
     std::string name;
     LayerUse use;
-    // Mean of (reserved - allocated) / reserved; nullopt when the trace does not show it.
+    // Mean of (reserved - allocated) / reserved; nullopt when the trace lacks it.
     std::optional<double> fragmentation;
 };
 
-// By the most bytes a layer held at one time.
+// Sorted by the most bytes that a layer held at one time.
 std::vector<LayerRow> build_layers(const CallResult& result, const CallRules& rules);
 
 }  // namespace peakline::report

@@ -6,7 +6,7 @@
 namespace peakline::report {
 namespace {
 
-// The names of torch's own memory tracker where it has one.
+// The names that torch's own memory tracker uses, if it has one.
 struct MarkerNames {
     Phase phase;
     const char* begin;
@@ -36,7 +36,7 @@ OperatorSeriesBuilder::OperatorSeriesBuilder(const CallRules& rules,
                                              KeptPoints kept,
                                              uint64_t top,
                                              EventWindow window)
-    : places_(phases),
+    : event_phases_(phases),
       kept_(kept),
       most_kept_(top == 0 ? SIZE_MAX : top),
       window_(std::move(window)),
@@ -69,8 +69,8 @@ void OperatorSeriesBuilder::add(const OperatorCall& call) {
     const OperatorPoint point = {call,
                                  next_index_++,
                                  seen_[call.operation]++,
-                                 places_.phase(call.phase, call.begin_event),
-                                 places_.step(call.begin_event),
+                                 event_phases_.phase(call.phase, call.begin_event),
+                                 event_phases_.step(call.begin_event),
                                  static_cast<int64_t>(call.after.allocated_bytes - level_bytes_)};
     if (is_kept) {
         ++series_.point_count;
@@ -79,7 +79,7 @@ void OperatorSeriesBuilder::add(const OperatorCall& call) {
     level_bytes_ = call.after.allocated_bytes;
 }
 
-// The largest stand in a heap, the smallest of them on top.
+// The largest points form a heap with the smallest of them on top.
 void OperatorSeriesBuilder::keep(const OperatorPoint& point) {
     std::vector<OperatorPoint>& points = series_.points;
     if (kept_ == KeptPoints::kFirst) {

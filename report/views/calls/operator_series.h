@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "event_places.h"
+#include "event_phases.h"
 #include "report/replay/calls/call_result.h"
 #include "report/replay/calls/call_rules.h"
 #include "report/replay/phases/find_ranges.h"
@@ -17,41 +17,41 @@ namespace peakline::report {
 
 struct OperatorPoint {
     OperatorCall call;
-    uint64_t index = 0;   // of all points of the run
-    uint64_t number = 0;  // of the calls of its operator
+    uint64_t index = 0;   // among all points of the run
+    uint64_t number = 0;  // among the calls of its operator
     Phase phase = Phase::kNone;
     std::optional<uint32_t> step;
-    int64_t delta_bytes = 0;  // allocated, against the one before
+    int64_t delta_bytes = 0;  // allocated, compared with the previous point
 };
 
-// A place between two operators: where a phase begins or ends.
+// A boundary between two operators: the beginning or end of a phase.
 struct SeriesMarker {
     std::string name;  // "fw_start", "fw_bw_boundary", "bw_end", ...
     std::optional<uint32_t> step;
-    uint64_t index = 0;  // operators before it
+    uint64_t index = 0;  // number of operators before it
 };
 
 struct OperatorSeries {
-    uint64_t point_count = 0;           // in the part asked for
-    std::vector<OperatorPoint> points;  // those kept
+    uint64_t point_count = 0;           // in the requested part
+    std::vector<OperatorPoint> points;  // the kept ones
     std::vector<SeriesMarker> markers;
 };
 
 enum class KeptPoints {
     kFirst,    // in order
-    kLargest,  // those after which most was added, the largest first
+    kLargest,  // the largest increases, largest first
 };
 
-// Keeps `top` points (0: all of them) of however many calls there are.
+// Keeps `top` points (0: all) of any number of calls.
 class OperatorSeriesBuilder {
 public:
-    // Keeps what begins in `window`. What it refers to must outlive it.
+    // Keeps the calls that begin in `window`. The arguments must outlive this.
     OperatorSeriesBuilder(const CallRules& rules,
                           const PhaseTable& phases,
                           KeptPoints kept,
                           uint64_t top,
                           EventWindow window = EventWindow({}));
-    // In the order of their begins.
+    // Call it in the order of the calls' beginnings.
     void add(const OperatorCall& call);
     OperatorSeries take();
 
@@ -59,7 +59,7 @@ private:
     void find_markers(const PhaseTable& phases);
     void keep(const OperatorPoint& point);
 
-    EventPlaces places_;
+    EventPhases event_phases_;
     KeptPoints kept_;
     size_t most_kept_;
     EventWindow window_;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kKeys[] = {"line", "module", "op", "category"};
 
-// A trace of one GPU has no sum, and one that keeps less than all knows the sum of the kept events.
+// A trace of one GPU has no sum, and a bounded trace knows only the sum of its kept events.
 bool has_sum(const TraceReader& reader, const ReplayRequest& request, const ReplayResult& result) {
     const auto is_gpu = [](const DeviceTotals& one) { return !format::is_of_host(one.device); };
     return request.device.kind == DeviceChoiceKind::kHighestPeak && reader.has_events() &&

@@ -1,5 +1,5 @@
-// What one run is compared by with others: its peak and those of its phases on every device, and
-// what was live at the peak by several keys. One pass over the events, two of several GPUs.
+// The data that compares one run with others: its peak and those of its phases on every device, and
+// the live set at the peak by several keys. One pass over the events, two for several GPUs.
 #pragma once
 
 #include <vector>
@@ -13,18 +13,19 @@
 namespace peakline::report {
 
 struct OutlineRows {
-    const char* by = nullptr;  // key of a grouping
+    const char* by = nullptr;  // key of the grouping
     Table table;
 };
 
 struct Outline {
     ReplayResult result;  // phases are empty in a trace without events
     std::vector<OutlineRows> rows;
-    // Of all GPUs together at the peak of their sum; empty where a trace has one, or names one.
+    // Rows of all GPUs together at the peak of their sum; empty for one GPU or a chosen one.
     std::vector<OutlineRows> rows_of_all;
 };
 
-// `selection`: its frames, device and measure; always the peak. Throws TraceError as a table does.
+// Uses the frames, device and measure of `selection`; always the peak. Throws TraceError as a table
+// does.
 Outline build_outline(const TraceReader& reader,
                       const Selection& selection,
                       StackLookup& stacks,

@@ -8,8 +8,8 @@
 namespace peakline::report {
 namespace {
 
-// Which intervals lie in one of the same name. Goes down from those around, with the names on the
-// way: one that is looked for from below would be looked for in all of a deep nest.
+// Finds the intervals inside one of the same name. Goes down from the outer ones and counts the
+// names on the way; a search from each interval upward would be slow in a deep nest.
 class InTheirLike {
 public:
     explicit InTheirLike(const std::vector<PhaseInterval>& intervals)
@@ -54,10 +54,10 @@ private:
     const std::vector<PhaseInterval>& intervals_;
     std::vector<std::vector<uint32_t>> within_;
     std::vector<bool> is_in_its_like_;
-    std::unordered_map<std::string, uint32_t> around_;  // how many of this name
+    std::unordered_map<std::string, uint32_t> around_;  // number of enclosing intervals by name
 };
 
-// From `end` to what is next; empty where the level is the same.
+// The time from `end` to `next`; nullopt if the level is the same.
 std::optional<PhaseInterval> gap(const TraceEnd& end, const TraceEnd& next) {
     if (next.level_bytes == end.level_bytes || next.tick < end.tick) {
         return std::nullopt;
@@ -110,7 +110,7 @@ std::vector<PhaseInterval> with_gaps(const std::vector<PhaseInterval>& intervals
                                      uint32_t slot,
                                      const TraceEnd& end) {
     std::vector<PhaseInterval> all;
-    std::optional<TraceEnd> last;  // of the phases so far
+    std::optional<TraceEnd> last;  // end of the phases so far
     std::optional<uint32_t> step;
     const auto add_gap = [&](const TraceEnd& next) {
         auto between = last.has_value() ? gap(*last, next) : std::nullopt;
@@ -125,7 +125,7 @@ std::vector<PhaseInterval> with_gaps(const std::vector<PhaseInterval>& intervals
         const LevelUse use = interval.uses.of(slot);
         if (interval.parent == kNoInterval) {
             add_gap({use.begin_bytes, interval.begin_tick});
-            // Of phases that overlap, on several threads, the last end counts.
+            // If phases on several threads overlap, the last end counts.
             if (!last.has_value() || interval.end_tick >= last->tick) {
                 last = TraceEnd{use.end_bytes, interval.end_tick};
                 step = interval.step;

@@ -1,5 +1,5 @@
-// The phase table: every phase of every step on one device, and what each kind of phase came to
-// over the whole trace. Pure aggregation.
+// The phase table: every phase of every step on one device, and the sum of each kind of phase over
+// the whole trace. Pure aggregation.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct PhaseTotal {
     uint64_t ticks = 0;
 };
 
-// In the order in which the kinds first came. Nested phases of the same name count once.
+// In the order of the kinds' first phases. Nested phases of the same name count once.
 std::vector<PhaseTotal> total_phases(const std::vector<PhaseInterval>& intervals, uint32_t slot);
 
 struct TraceEnd {
@@ -32,9 +32,9 @@ struct TraceEnd {
 };
 inline constexpr const char* kBetweenPhases = "between phases";
 
-// The phases in order and, where the level of `slot` changed between one and the next, or from the
-// last to `end`, the time in between by the name kBetweenPhases. Only frees lie there: what is
-// allocated belongs to a phase.
+// Returns the phases in order. If the level of `slot` changed between two phases, or from the last
+// to `end`, an interval named kBetweenPhases is added there. It has only frees, because every
+// allocation belongs to a phase.
 std::vector<PhaseInterval> with_gaps(const std::vector<PhaseInterval>& intervals,
                                      uint32_t slot,
                                      const TraceEnd& end);

@@ -15,14 +15,14 @@ constexpr StageNames kForwardStages = {"pre forward", "post forward"};
 constexpr StageNames kBackwardStages = {"pre backward", "post backward"};
 constexpr StageNames kStepStages = {"pre step", "post step"};
 
-// The model whose backward pass it is: the outermost module of the calls within.
+// The model of a backward pass: the outermost module of the calls within it.
 class BackwardModels {
 public:
-    // `calls` in order.
+    // `calls` are in order.
     BackwardModels(const std::vector<LayerCall>& calls, const CallRules& rules)
         : calls_(calls), rules_(rules) {}
 
-    // Intervals must come in order.
+    // Call it with the intervals in order.
     std::string name(const PhaseInterval& interval) {
         while (next_ < calls_.size() && calls_[next_].begin_event < interval.begin_event) {
             ++next_;
@@ -47,7 +47,7 @@ bool is_stage(const PhaseTable& table, const PhaseInterval& interval) {
            (interval.phase == Phase::kBackward || interval.phase == Phase::kOptimizer);
 }
 
-// The whole pass is there as a phase.
+// The whole pass is already listed as a phase.
 bool is_whole_pass(const LayerCall& call) {
     return call.phase == Phase::kBackward && call.depth == 0;
 }
@@ -67,8 +67,8 @@ uint64_t begin_of_step(const PhaseTable& phases, uint64_t step) {
 
 }  // namespace
 
-// Rows in the order of the program; at one event ends come before begins, inner ends before outer
-// ones and outer begins before inner ones.
+// Rows in the order of the program. At one event ends come before beginnings, inner ends before
+// outer ones and outer beginnings before inner ones.
 struct StagesBuilder::OrderedRow {
     StageRow row;
     bool is_begin;
@@ -98,7 +98,7 @@ StagesBuilder::StagesBuilder(const CallRules& rules,
                              EventWindow window)
     : rules_(rules),
       phases_(phases),
-      places_(phases),
+      event_phases_(phases),
       end_event_(begin_of_step(phases, step_count)),
       window_(std::move(window)) {}
 
@@ -156,7 +156,7 @@ void StagesBuilder::add_layers(std::vector<OrderedRow>* rows) const {
         }
         const StageNames names = call.phase == Phase::kBackward ? kBackwardStages : kForwardStages;
         const std::string& module = rules_.layers[call.layer];
-        const auto step = places_.step(call.begin_event);
+        const auto step = event_phases_.step(call.begin_event);
         rows->push_back(
             {{module, names.pre, step, call.begin_event, call.begin_tick, call.depth, call.before},
              true,

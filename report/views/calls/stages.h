@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "event_places.h"
+#include "event_phases.h"
 #include "report/replay/calls/call_replay.h"
 #include "report/replay/calls/call_rules.h"
 #include "report/replay/phases/find_ranges.h"
@@ -26,21 +26,21 @@ struct StageRow {
 
 struct Stages {
     uint64_t row_count = 0;
-    std::vector<StageRow> rows;  // of the steps asked for, and of what comes before and between
+    std::vector<StageRow> rows;  // of the requested steps, and of the time before and between them
 };
 
-// Where a CallRequest must look for stages: ascending.
+// The moments that a CallRequest needs for stages: ascending.
 std::vector<uint64_t> stage_moments(const PhaseTable& phases);
 
 class StagesBuilder {
 public:
-    // Keeps what lies in `window` and begins in the first `step_count` steps or before (0:
-    // everything). What it refers to must outlive it.
+    // Keeps the rows in `window` that begin in the first `step_count` steps or before (0: all
+    // rows). The arguments must outlive this.
     StagesBuilder(const CallRules& rules,
                   const PhaseTable& phases,
                   uint64_t step_count,
                   EventWindow window = EventWindow({}));
-    // In any order.
+    // May be called in any order.
     void add(const LayerCall& call);
     // `moments`: the levels at stage_moments().
     Stages take(const std::vector<MomentLevels>& moments);
@@ -59,8 +59,8 @@ private:
 
     const CallRules& rules_;
     const PhaseTable& phases_;
-    EventPlaces places_;
-    uint64_t end_event_;  // where the first step begins that is not kept
+    EventPhases event_phases_;
+    uint64_t end_event_;  // the beginning of the first step that is not kept
     EventWindow window_;
     std::vector<LayerCall> calls_;
     Stages stages_;

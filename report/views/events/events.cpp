@@ -9,12 +9,12 @@
 #include "report/replay/calls/memory_levels.h"
 #include "report/replay/phases/find_ranges.h"
 #include "report/replay/values/device_names.h"
-#include "report/views/calls/event_places.h"
+#include "report/views/calls/event_phases.h"
 
 namespace peakline::report {
 namespace {
 
-// A row before it is in the columns.
+// A row before it is added to the columns.
 struct EventRow {
     EventKind kind = EventKind::kAlloc;
     uint64_t block = kNoNumber;
@@ -90,7 +90,7 @@ public:
            std::vector<EventRange> during)
         : reader_(reader),
           rules_(stacks.phase_rules()),
-          places_(phases),
+          event_phases_(phases),
           facts_(facts),
           contexts_(stacks, phases),
           window_(std::move(during)),
@@ -167,7 +167,7 @@ public:
         }
     }
 
-    // Those since the last clear().
+    // The columns since the last clear().
     EventColumns& columns() { return columns_; }
     const PageNames& names() const { return contexts_.names(); }
 
@@ -232,7 +232,7 @@ private:
         columns_.requested_bytes.push_back(row.requested_bytes);
         columns_.address.push_back(row.address);
         columns_.device.push_back(row.device);
-        // Of one that nothing defines the handle is not known.
+        // An undefined stream has no known handle.
         const bool is_defined = reader_.definitions().streams.has(row.stream);
         columns_.stream.push_back(is_defined ? row.stream : kNoId);
         const bool has_level = row.device != kNoId;
@@ -244,8 +244,8 @@ private:
                                               : kNoNumber);
         columns_.context.push_back(row.context);
         columns_.free_node.push_back(row.free_node);
-        columns_.phase.push_back(static_cast<uint8_t>(places_.phase(row.phase, at.event)));
-        columns_.step.push_back(places_.step(at.event).value_or(kNoId));
+        columns_.phase.push_back(static_cast<uint8_t>(event_phases_.phase(row.phase, at.event)));
+        columns_.step.push_back(event_phases_.step(at.event).value_or(kNoId));
         columns_.thread.push_back(row.thread);
         columns_.text.push_back(row.text);
         columns_.tensor_type.push_back(row.tensor_type);
@@ -253,7 +253,7 @@ private:
 
     const TraceReader& reader_;
     const PhaseRules& rules_;
-    EventPlaces places_;
+    EventPhases event_phases_;
     const AllFacts& facts_;
     PageContexts contexts_;
     EventWindow window_;
@@ -269,7 +269,7 @@ void EventColumns::clear() {
     *this = EventColumns();
 }
 
-// What next() goes on with.
+// The state of next().
 struct EventList::Pass {
     Pass(const TraceReader& reader,
          const Selection& selection,

@@ -1,5 +1,6 @@
-// Every event of a trace in its order, as columns, a batch at a time. Two passes: what became of
-// every block, in 12 bytes each, then the events, of which one chunk is in memory.
+// Every event of a trace in its order, as columns, a batch at a time. Makes two passes: the first
+// collects the life of every block, in 12 bytes each; the second reads the events, with one chunk
+// in memory.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,7 @@ namespace peakline::report {
 enum class EventKind : uint8_t {
     kAlloc,
     kFree,
-    // Freed by the program while another stream used it; then free to be used again.
+    // Freed by the program while another stream used it; then reusable.
     kFreeRequested,
     kFreeCompleted,
     kSegmentAlloc,
@@ -51,7 +52,7 @@ inline constexpr const char* kEventKindNames[] = {"alloc",
                                                   "tracing_stopped",
                                                   "main_end"};
 
-// What a column holds where it has no value.
+// The value of a column without a value.
 inline constexpr uint64_t kNoNumber = std::numeric_limits<uint64_t>::max();
 inline constexpr uint32_t kNoId = std::numeric_limits<uint32_t>::max();
 
@@ -62,17 +63,18 @@ struct EventColumns {
     std::vector<uint8_t> kind;              // EventKind
     std::vector<uint64_t> block;            // number of the block, from 0
     std::vector<uint64_t> bytes;            // of the block, the segment or the request
-    std::vector<uint64_t> requested_bytes;  // of a block: what the program asked for
+    std::vector<uint64_t> requested_bytes;  // of a block: the program's request
     std::vector<uint64_t> address;
     std::vector<uint32_t> device;
     std::vector<uint32_t> stream;  // 0: the default one, else from 1 in Definitions::streams
     std::vector<uint64_t> allocated_bytes;  // of the device, after the event
-    std::vector<uint64_t> reserved_bytes;   // the same; kNoNumber: the trace does not know
+    std::vector<uint64_t> reserved_bytes;   // the same; kNoNumber: unknown to the trace
     std::vector<uint32_t> context;          // of the block: id in PageNames::contexts
     std::vector<uint32_t> free_node;        // where it was freed: id in PageNames::nodes
     std::vector<uint8_t> phase;             // Phase
     std::vector<uint32_t> step;
-    std::vector<uint32_t> thread;       // that allocated, or wrote the mark: id in Definitions
+    // the thread that allocated, or wrote the mark: id in Definitions
+    std::vector<uint32_t> thread;
     std::vector<uint32_t> text;         // of a mark: string id
     std::vector<uint32_t> tensor_type;  // of the tensor in the block: id in Definitions
 
@@ -80,20 +82,20 @@ struct EventColumns {
     void clear();
 };
 
-// Of the device asked for, or of all GPUs, and where there is none of the host; of the part of the
-// run asked for.
+// Events of the requested device, or of all GPUs, or of the host if there is no GPU; in the
+// requested part of the run.
 class EventList {
 public:
-    // What it is given must outlive it. Throws TraceError as other reports do.
+    // The arguments must outlive this. Throws TraceError as other reports do.
     EventList(const TraceReader& reader,
               const Selection& selection,
               StackLookup& stacks,
               const Progress& progress = {});
     ~EventList();
 
-    // The next events; none at the end. Valid until the next call.
+    // Returns the next events; none at the end. Valid until the next call.
     const EventColumns& next();
-    // What their numbers stand for; grows.
+    // The meanings of the columns' numbers; grows.
     const PageNames& names() const;
 
 private:

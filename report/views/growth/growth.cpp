@@ -11,34 +11,35 @@
 namespace peakline::report {
 namespace {
 
-// The longest trainings have about a million steps: what does not double the peak by then is slow.
+// The longest trainings have about a million steps: a row that does not double the peak by then is
+// slow.
 constexpr double kStepsOfALongRun = 1e6;
-// A row that nobody asked about should have grown for longer than chance and warm-up take.
+// A row in a report that nobody requested must have grown for longer than chance and warm-up take.
 constexpr size_t kLeastCertainRises = 8;
 constexpr size_t kMostHolders = 4;
 constexpr int64_t kSmallPart = 100;
 
-BlockGroup group_of_slot(const BlockPlaces* places, uint32_t slot) {
-    if (places != nullptr) {
-        return places->places[slot];
+BlockGroup group_of_slot(const NumberedGroups* groups, uint32_t slot) {
+    if (groups != nullptr) {
+        return groups->groups[slot];
     }
     BlockGroup group;
     group.context = slot;
     return group;
 }
 
-// More than any device has is damage; of these levels differences can be taken.
+// More than any device has is damage; differences of these levels cannot overflow.
 int64_t sane(int64_t bytes) {
     constexpr int64_t kMost = int64_t{1} << 60;
     return std::clamp(bytes, -kMost, kMost);
 }
 
-// Rows, and the levels of one after the other: of all at once they would take a number for every
+// Gives the levels of one row after the other: those of all at once would take a number for every
 // row and sample.
 class SeriesBuilder {
 public:
     SeriesBuilder(const GrowthQuestion& question, const BlockKeys& keys)
-        : samples_(question.samples), places_(question.places), keys_(keys) {
+        : samples_(question.samples), groups_(question.groups), keys_(keys) {
         for (const SlotChange& change : samples_.changes) {
             row_of_slot_.resize(std::max<size_t>(row_of_slot_.size(), change.slot + size_t{1}),
                                 kNoRow);
@@ -51,7 +52,7 @@ public:
 
     size_t row_count() const { return labels_.size(); }
     std::vector<Label> take_labels(size_t row) { return std::move(labels_[row]); }
-    // Whether its levels change after the first sample.
+    // Whether the row's levels change after the first sample.
     bool is_changed(size_t row) const {
         return by_row_[ends_[row] - 1] >= (samples_.ends.empty() ? 0 : samples_.ends.front());
     }
@@ -79,7 +80,7 @@ private:
     static constexpr size_t kNoRow = SIZE_MAX;
 
     size_t row_of(uint32_t slot) {
-        std::vector<Label> labels = keys_.place_row(group_of_slot(places_, slot)).labels;
+        std::vector<Label> labels = keys_.place_row(group_of_slot(groups_, slot)).labels;
         const auto [at, is_new] = numbers_.try_emplace(keys_of_labels(labels), labels_.size());
         if (is_new) {
             labels_.push_back(std::move(labels));
@@ -87,7 +88,7 @@ private:
         return at->second;
     }
 
-    // Their numbers, those of a row together in their order.
+    // Sorts the indices of changes by row, keeping their order within a row.
     void put_changes_by_row() {
         ends_.resize(labels_.size() + 1);
         for (const SlotChange& change : samples_.changes) {
@@ -96,7 +97,7 @@ private:
         for (size_t row = 1; row < ends_.size(); ++row) {
             ends_[row] += ends_[row - 1];
         }
-        // Each is the begin of its row now, and its end when all are put.
+        // Each entry of ends_ is the beginning of its row now, and its end when all are filled in.
         by_row_.resize(samples_.changes.size());
         for (size_t i = 0; i < samples_.changes.size(); ++i) {
             by_row_[ends_[row_of_slot_[samples_.changes[i].slot]]++] = i;
@@ -104,16 +105,16 @@ private:
     }
 
     const LevelSamples& samples_;
-    const BlockPlaces* places_;
+    const NumberedGroups* groups_;
     const BlockKeys& keys_;
     std::map<std::vector<std::string>, size_t> numbers_;
     std::vector<size_t> row_of_slot_;
     std::vector<std::vector<Label>> labels_;
     std::vector<size_t> by_row_;
-    std::vector<size_t> ends_;  // in by_row_
+    std::vector<size_t> ends_;  // ends in by_row_
 };
 
-// "losses[12]" is "losses[*]": which element a block is says nothing about the others.
+// Turns "losses[12]" into "losses[*]": the index of one block has no meaning for the others.
 std::string without_indices(const std::string& path) {
     std::string text;
     for (size_t i = 0; i < path.size(); ++i) {
@@ -130,7 +131,7 @@ std::string without_indices(const std::string& path) {
     return text;
 }
 
-// Holders name blocks by context; keys that look at lives or tensors cannot place those.
+// Holders name blocks by context, so keys that need lives or tensors have no rows for them.
 void add_holders(const BlockKeys& keys, std::vector<GrowthRow>* rows) {
     std::map<std::vector<std::string>, std::map<std::string, GrowthHolder>> found;
     const Definitions& definitions = keys.stacks().definitions();
@@ -176,7 +177,7 @@ void sort_rows(std::vector<GrowthRow>* rows) {
     });
 }
 
-// Fits one row after the other, with what the steps were given.
+// Fits one row after the other, including the inputs of steps.
 class RowFitter {
 public:
     RowFitter(const GrowthQuestion& question, const BlockKeys& keys)
@@ -259,10 +260,10 @@ private:
         return true;
     }
 
-    // Nine tenths of what the row holds at the end have the length of the inputs. Blocks of keys
-    // that look at lives or tensors have no place here.
+    // Whether nine tenths of the row's bytes at the end have the length of the inputs. Not for keys
+    // that need lives or tensors.
     bool ends_with_length(const std::vector<Label>& labels, const InputRise& rise) const {
-        if (question_.places != nullptr) {
+        if (question_.groups != nullptr) {
             return false;
         }
         const std::vector<std::string> row = keys_of_labels(labels);

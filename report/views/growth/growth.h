@@ -1,5 +1,5 @@
-// What grows from step to step: rows of a key whose blocks become more, or larger. The rules are in
-// growth_fit.h. Pure aggregation.
+// Finds growth from step to step: rows of a key whose blocks increase in number or size. The rules
+// are in growth_fit.h. Pure aggregation.
 #pragma once
 
 #include <cstdint>
@@ -16,29 +16,31 @@
 
 namespace peakline::report {
 
-// What keeps blocks of a row alive, as a search found it: `losses[*]` stands for all of a list.
+// A holder of a row's blocks that a search found: `losses[*]` means all items of a list.
 struct GrowthHolder {
     std::string kind;  // see kind_name() in views/blocks/holders.h
     std::string path;
-    uint64_t block_count = 0;  // that the searches looked for
+    uint64_t block_count = 0;  // number of blocks in the searches
 };
 
-// Inputs that a row follows.
+// Inputs that explain a row's growth.
 struct FollowedInputs {
-    Label line;  // that makes them
+    Label line;  // the line that makes them
     InputRise rise;
-    double bytes_per_unit = 0;  // the row's, for a unit of `rise`
+    double bytes_per_unit = 0;  // bytes of the row for a unit of `rise`
 };
 
 struct GrowthRow {
-    std::vector<Label> labels;  // of each key
+    std::vector<Label> labels;  // one per key
     GrowthFit fit;
-    // Of what is left of the row without what follows its inputs; see Note [Growth with inputs].
+    // The fit is for the rest of the row after subtracting the inputs' part; see Note [Growth with
+    // inputs].
     bool is_beside_inputs = false;
-    std::optional<FollowedInputs> inputs;  // of Growth::following
-    // At this rate a million steps would take less than the peak holds now.
+    std::optional<FollowedInputs> inputs;  // for Growth::following
+    // At this rate a million steps would take less than the current peak.
     bool is_slow = false;
-    // It grew in each of the last windows by more blocks: worth a line that nobody asked for.
+    // It grew in each of the last windows, by more blocks: worth a line in a report that nobody
+    // requested.
     bool is_certain = false;
     std::vector<GrowthHolder> holders;  // most blocks first
 };
@@ -48,16 +50,16 @@ struct Growth {
     size_t sample_count = 0;
     std::vector<uint64_t> ticks;       // of the samples
     std::vector<GrowthRow> growing;    // fastest first
-    std::vector<GrowthRow> following;  // that would be among them, had their inputs not grown
+    std::vector<GrowthRow> following;  // would be among `growing`, had their inputs not grown
     std::vector<GrowthRow> levelled;   // largest first
     std::vector<GrowthRow> returning;
-    // From the sample before this one to the last, for each of them.
+    // Mean ticks from the sample before this one to the last, per sample.
     double ticks_per_sample(size_t sample) const {
         const uint64_t ticks_passed = ticks.back() - ticks[sample == 0 ? 0 : sample - 1];
         return static_cast<double>(ticks_passed) / static_cast<double>(sample_count - sample);
     }
     bool is_too_short() const { return sample_count < kLeastSamples; }
-    // Steps, calls or parts of the run that were compared.
+    // Number of compared steps, calls or parts of the run.
     uint64_t unit_count() const {
         const size_t ends = sample_count - (moments.earlier_count == 0 ? 1 : 0);
         return sample_count == 0 ? 0 : ends * moments.units_per_sample;
@@ -66,7 +68,7 @@ struct Growth {
 
 struct GrowthQuestion {
     const LevelSamples& samples;
-    const BlockPlaces* places = nullptr;  // without: slots are contexts
+    const NumberedGroups* groups = nullptr;  // nullptr: slots are contexts
     uint64_t peak_bytes = 0;
     std::vector<StepInputs> inputs = {};           // by sample, as `samples`
     const std::vector<TrackedBlock>& left_at_end;  // every block

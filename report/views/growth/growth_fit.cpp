@@ -8,7 +8,7 @@ namespace {
 
 using Numbers = std::vector<int64_t>;
 
-constexpr size_t kLeastRise = 3;  // samples that rise before a fall
+constexpr size_t kLeastRise = 3;  // rising samples before a fall
 constexpr size_t kLeastFalls = 2;
 
 Numbers floor_of(const Numbers& levels) {
@@ -19,7 +19,7 @@ Numbers floor_of(const Numbers& levels) {
     return floor;
 }
 
-// Windows from the last sample back, as long as both floors rise in each.
+// Number of windows, from the last sample back, in which both floors rise.
 size_t rising_windows(const Numbers& bytes, const Numbers* counts, size_t width) {
     const size_t last = bytes.size() - 1;
     size_t count = 0;
@@ -35,15 +35,15 @@ size_t rising_windows(const Numbers& bytes, const Numbers* counts, size_t width)
     return count;
 }
 
-// Samples between which a rate is taken.
+// Range of samples for a rate.
 struct Span {
     size_t begin = 0;
     size_t end = 0;
-    bool is_regular = false;  // whole periods: their levels compare, whatever comes and goes in one
+    bool is_regular = false;  // whole periods: their levels compare, whatever happens within one
 };
 
-// Up to `end`: levels that gain the same from period to period, through half of the samples behind
-// `begin` or more.
+// Finds a range up to `end` with equal gains from period to period, through at least half
+// of the samples after `begin`.
 std::optional<Span> regular_span(const Numbers& levels, size_t begin, size_t end) {
     for (size_t period = 1; 2 * period <= end - begin; ++period) {
         const int64_t gain = levels[end] - levels[end - period];
@@ -59,7 +59,7 @@ std::optional<Span> regular_span(const Numbers& levels, size_t begin, size_t end
     return std::nullopt;
 }
 
-// The last window may be left out: how the run ends decides what its last steps made.
+// The last window may be left out, because the end of a run affects the memory of its last steps.
 std::optional<Span> regular_span_at_end(const Numbers& levels, size_t begin, size_t width) {
     const size_t last = levels.size() - 1;
     for (size_t end = last; end + width >= last && end > begin; --end) {
@@ -70,7 +70,8 @@ std::optional<Span> regular_span_at_end(const Numbers& levels, size_t begin, siz
     return std::nullopt;
 }
 
-// Without samples at the begin that rose more than any later one: those are warm-up.
+// The range without the samples at the beginning that rose more than any later one: those are
+// warm-up.
 Span span_after_warm_up(const Numbers& floor, size_t begin) {
     const size_t last = floor.size() - 1;
     std::vector<int64_t> most_later(last + 1, 0);
@@ -152,7 +153,7 @@ private:
         return requested_.size() - 1 - windows * width;
     }
 
-    // Where the first step's gain alone is in the way, without its window.
+    // Leaves out the first window if only the first step's gain prevents a match.
     bool is_enough(size_t* windows, size_t width, size_t least) const {
         if (shows_growth(*windows, width, least)) {
             return true;
@@ -197,7 +198,7 @@ private:
     }
 
     const LevelSeries& series_;
-    // Floors.
+    // The floors of the series.
     Numbers bytes_;
     Numbers requested_;
     Numbers counts_;

@@ -10,7 +10,7 @@ namespace {
 
 // A series of this many samples shows any growth; more would only take memory.
 constexpr size_t kMostSamples = 512;
-// Without steps: enough that a part is shorter than what the program repeats, or as long.
+// Without steps: enough parts that each is at most as long as the program's repeating unit.
 constexpr uint64_t kPartsOfRun = 64;
 
 std::vector<uint64_t> begins_of_calls(const PhaseTable& table) {
@@ -24,7 +24,7 @@ std::vector<uint64_t> begins_of_calls(const PhaseTable& table) {
     return begins;
 }
 
-// What follows a forward pass belongs to it, up to the next one.
+// The time after a forward pass belongs to it, up to the next one.
 std::vector<uint64_t> begins_of_steps(const PhaseTable& table) {
     std::vector<uint64_t> begins;
     for (const PhaseInterval& step : table.steps) {
@@ -33,7 +33,7 @@ std::vector<uint64_t> begins_of_steps(const PhaseTable& table) {
     return begins;
 }
 
-// The longest row of forward passes that no backward pass follows: an evaluation, or requests.
+// The longest run of forward passes without a backward pass: an evaluation, or requests.
 std::vector<uint64_t> begins_of_passes(const PhaseTable& table) {
     std::vector<uint64_t> longest;
     std::vector<uint64_t> row;
@@ -58,7 +58,7 @@ std::vector<uint64_t> begins_of_passes(const PhaseTable& table) {
     return longest;
 }
 
-// Those of the program's end are none: it frees what was of use up to then.
+// Excludes ends at the program's end, where it frees memory that was in use until then.
 std::vector<uint64_t> ends_of_steps(const PhaseTable& table) {
     std::vector<uint64_t> ends;
     for (const PhaseInterval& step : table.steps) {
@@ -71,7 +71,8 @@ std::vector<uint64_t> ends_of_steps(const PhaseTable& table) {
     return ends;
 }
 
-// Of each unit where it begins is where the one before it ends; what follows the last is no unit.
+// Units are contiguous: each begins where the previous one ends. Events after the last end belong
+// to no unit.
 void set_bounds(uint64_t begin, const std::vector<uint64_t>& ends, GrowthMoments* moments) {
     moments->units_per_sample =
         std::max<uint64_t>((ends.size() + kMostSamples - 1) / kMostSamples, 1);
@@ -87,7 +88,7 @@ void set_bounds(uint64_t begin, const std::vector<uint64_t>& ends, GrowthMoments
     }
 }
 
-// As long as those before: the recorder made each after about as many events.
+// Parts as long as the earlier ones: the recorder made each after about as many events.
 void add_parts(const Checkpoint& checkpoint, uint64_t event_count, GrowthMoments* moments) {
     const uint64_t width = std::max<uint64_t>(checkpoint.first_event / moments->earlier_count, 1);
     for (uint64_t bound = width; bound < event_count; bound += width) {
@@ -95,7 +96,7 @@ void add_parts(const Checkpoint& checkpoint, uint64_t event_count, GrowthMoments
     }
 }
 
-// Every step that is the last one of a sample, counted on from those before.
+// Adds each step that ends a sample, counted on from the earlier ones.
 void add_steps(const PhaseTable& table, GrowthMoments* moments) {
     std::vector<uint64_t> ends = ends_of_steps(table);
     if (table.step_source == StepSource::kMarks) {
@@ -128,8 +129,8 @@ GrowthMoments after_earlier(const PhaseTable& table,
     return moments;
 }
 
-// Where the program's first step is among the events, the parts before it say nothing.
-bool tells_more(const Checkpoint& checkpoint, const PhaseTable& table) {
+// If the program's first step is among the events, the earlier parts are useless.
+bool is_earlier_useful(const Checkpoint& checkpoint, const PhaseTable& table) {
     const bool has_earlier =
         checkpoint.first_event != 0 && checkpoint.steps && !checkpoint.steps->samples.empty();
     const bool has_own_steps =
@@ -140,7 +141,7 @@ bool tells_more(const Checkpoint& checkpoint, const PhaseTable& table) {
 
 }  // namespace
 
-// The last part ends with the program, which frees what was of use up to then.
+// The last part ends with the program, which frees memory that was in use until then.
 GrowthMoments parts_of_run(uint64_t event_count) {
     GrowthMoments moments;
     const uint64_t width = std::max<uint64_t>(event_count / kPartsOfRun, 1);
@@ -154,7 +155,7 @@ GrowthMoments parts_of_run(uint64_t event_count) {
 GrowthMoments growth_moments(const PhaseTable& table,
                              uint64_t event_count,
                              const Checkpoint* checkpoint) {
-    if (checkpoint != nullptr && tells_more(*checkpoint, table)) {
+    if (checkpoint != nullptr && is_earlier_useful(*checkpoint, table)) {
         return after_earlier(table, event_count, *checkpoint);
     }
     if (table.step_source == StepSource::kNone) {

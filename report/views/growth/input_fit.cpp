@@ -14,14 +14,14 @@ constexpr size_t kLeastGains = 8;
 constexpr double kExactBytes = 1024;
 constexpr double kExactPart = 0.01;  // of the largest gain
 constexpr double kBetter = 3;
-constexpr double kLeastOwnBytes = 64;  // less is the noise of adding up
+constexpr double kLeastOwnBytes = 64;  // smaller values are rounding errors of the sum
 
 struct Fitted {
-    std::vector<double> factors;  // of its columns
-    double worst = HUGE_VAL;      // what it leaves of any gain
+    std::vector<double> factors;  // factors of its columns
+    double worst = HUGE_VAL;      // the largest gain it does not explain
 };
 
-// Gaussian elimination of the normal equations; false: two columns say the same.
+// Gaussian elimination of the normal equations; false: two columns are dependent.
 bool solve(std::vector<Column> rows, std::vector<double>* result) {
     constexpr double kLeastPivot = 1e-9;  // columns have length 1
     const size_t count = rows.size();
@@ -153,7 +153,7 @@ std::vector<int64_t> explained_by(const std::vector<int64_t>& inputs,
     return bytes;
 }
 
-// Samples that come before it have no inputs, or belong to warm-up.
+// Earlier samples have no inputs, or belong to warm-up.
 size_t begin_of(const std::vector<int64_t>& inputs) {
     size_t begin = inputs.size();
     while (begin > 0 && inputs[begin - 1] > 0) {

@@ -34,7 +34,7 @@ bool is_of_integers(std::string_view dtype) {
     return dtype == "int64" || dtype == "int32";
 }
 
-// The only dimension in which all samples of a range differ; nullopt: there are several.
+// The only dimension that differs between all samples of a range; nullopt: there are several.
 std::optional<size_t> varying_dimension(const Definitions& definitions,
                                         const StepInputs& inputs,
                                         size_t from,

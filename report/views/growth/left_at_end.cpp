@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "report/views/calls/event_places.h"
+#include "report/views/calls/event_phases.h"
 
 namespace peakline::report {
 namespace {
@@ -82,11 +82,11 @@ std::vector<LeftRow> build_left_at_end(const std::vector<TrackedBlock>& blocks,
                                        const PhaseTable& phases,
                                        format::Measure measure,
                                        const BlockKeys& keys) {
-    const EventPlaces places(phases);
+    const EventPhases event_phases(phases);
     LeftRows rows(measure, keys);
     for (const TrackedBlock& block : blocks) {
         const std::optional<uint32_t> step = !block.facts.is_restored
-                                                 ? places.step(block.facts.alloc_event)
+                                                 ? event_phases.step(block.facts.alloc_event)
                                              : phases.counts_on() ? block.facts.earlier_step
                                                                   : std::nullopt;
         if (step.has_value()) {

@@ -43,7 +43,7 @@ void ReservedSampler::end_sample(uint64_t tick) {
     highest_of_sample_.push_back(std::exchange(highest_, allocated_));
     last_serials_.push_back(pieces.last_serial());
     ticks_.push_back(tick);
-    // The segments of the last sample are those that are looked at.
+    // The last sample's segments are the ones to examine.
     is_over_ = next_bound() == UINT64_MAX;
 }
 
@@ -70,7 +70,7 @@ std::optional<ReservedGrowth> ReservedSampler::finish(EventTime end, StackLookup
     growth.is_certain = gained >= growth.end_bytes / 10;
     find_cause(last_serials_[begin], stacks, &growth);
     if (growth.rows.empty()) {
-        return std::nullopt;  // damage: more pieces, and none of them new
+        return std::nullopt;  // damage: more pieces, but none of them new
     }
     growth.moments = std::move(moments_);
     growth.ticks = std::move(ticks_);

@@ -1,13 +1,13 @@
-// Growth of torch's segments that no growth of its blocks explains: what the program may use rises,
-// what it uses does not. Found by the rule of Note [Growth] on the reserved level.
+// Growth of torch's segments that no growth of its blocks explains: reserved memory rises, used
+// memory does not. Found by the rule of Note [Growth] on the reserved level.
 //
 // Note [Reserved growth]
-// The reserved level must grow by more segments, and by twice as much as the highest allocated
-// level of a step grew. It has three causes. Torch makes a segment where no free block of the same
-// pool and stream is large enough, so the new segments say which:
+// The reserved level must grow by more segments, and by twice the growth of the highest allocated
+// level of a step. It has three causes. Torch makes a segment when no free block of the same pool
+// and stream is large enough, so the new segments show the cause:
 // * more than half of their bytes are in private pools (of graphs, or the program's own);
 // * or on streams that had no segment before, three or more;
-// * or neither: the free blocks were smaller than what was asked for.
+// * or neither: the free blocks were smaller than the requests.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ namespace peakline::report {
 
 enum class ReservedCause { kPools, kStreams, kFragments };
 
-// New segments that one line asked for.
+// New segments requested by one line.
 struct ReservedRow {
     Label line;
     uint64_t bytes = 0;
@@ -40,9 +40,9 @@ struct ReservedGrowth {
     GrowthMoments moments;
     std::vector<uint64_t> ticks;  // of the samples
     GrowthFit fit;
-    int64_t begin_bytes = 0;      // before it grew
+    int64_t begin_bytes = 0;      // before the growth
     int64_t end_bytes = 0;        // at the last sample
-    int64_t allocated_bytes = 0;  // the most up to the last sample
+    int64_t allocated_bytes = 0;  // the maximum up to the last sample
     ReservedCause cause{};
     bool is_certain = false;             // a tenth of the level at the end or more
     std::vector<ReservedRow> rows = {};  // most bytes first
@@ -50,7 +50,7 @@ struct ReservedGrowth {
 
 class ReservedSampler : public BlockFollower {
 public:
-    // `moments`: samples of a checkpoint, which knows no segments of that time, are left out.
+    // `moments`: samples of a checkpoint are left out, because it has no segments for them.
     ReservedSampler(const Definitions& definitions, GrowthMoments moments, uint32_t device);
 
     void restore(const Checkpoint& checkpoint);
@@ -78,7 +78,7 @@ public:
     }
     void on_main_end(EventTime) { is_over_ = true; }
 
-    // Call after the pass. nullopt: it does not grow.
+    // Call it after the pass. nullopt: it does not grow.
     std::optional<ReservedGrowth> finish(EventTime end, StackLookup& stacks);
 
 private:
@@ -94,7 +94,7 @@ private:
     DriverLevel level_;
     bool is_over_ = false;
     int64_t allocated_ = 0;
-    int64_t highest_ = 0;  // since the last sample
+    int64_t highest_ = 0;  // the maximum since the last sample
     LevelSeries reserved_;
     std::vector<int64_t> highest_of_sample_;
     std::vector<uint64_t> last_serials_;  // of segments, by sample

@@ -57,7 +57,7 @@ void DriverLevel::add_blocks(LiveBlocks* blocks) const {
     for (size_t i = begin; i < blocks->groups.size(); ++i) {
         sum += blocks->groups[i].block_bytes;
     }
-    // Free parts of pools, memory of graphs.
+    // Free parts of pools, and memory of graphs.
     blocks->unknown_bytes += static_cast<int64_t>(level_bytes - sum);
     blocks->unknown_name = "held by CUDA beyond requests (pools, graphs)";
     blocks->level_bytes += level_bytes;
@@ -69,8 +69,8 @@ void DriverLevel::add_segments(LiveBlocks* blocks) const {
     }
 }
 
-// A segment was asked for by who asked for the memory under it: one request, or one for each unit
-// of an expandable segment. Memory that was there before the trace has no request.
+// The lines of a segment are the lines that requested its memory: one request, or one for each unit
+// of an expandable segment. Memory from before the trace has no request.
 void DriverLevel::add_piece(const StateSegment& piece, LiveBlocks* blocks) const {
     uint64_t left_bytes = piece.bytes;
     const auto& requests = memory_.requests();

@@ -1,6 +1,6 @@
-// Levels of --measure reserved and device: what torch's allocator holds in segments, and what
-// anybody holds that asked the driver; by device, over the events. At a moment they are live blocks
-// like torch's, so every table serves them.
+// Levels of --measure reserved and device: the memory in segments of torch's allocator, and all
+// memory requested from the driver; by device, over the events. At a moment they are live blocks
+// like torch's, so every table can show them.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace peakline::report {
 
-// Of one device.
+// The level of one device.
 class DriverLevel {
 public:
     DriverLevel(const Definitions& definitions, uint32_t device, DriverMeasure measure)
@@ -32,14 +32,14 @@ public:
         memory_.apply(event);
     }
     uint64_t bytes() const;
-    // What makes the level; sums to it.
+    // Adds the blocks of the level; they sum to it.
     void add_blocks(LiveBlocks* blocks) const;
     const SegmentPieces& pieces() const { return pieces_; }
-    // Groups of who asked for a piece; they sum to it.
+    // Adds groups by the requests under a piece; they sum to it.
     void add_piece(const StateSegment& piece, LiveBlocks* blocks) const;
 
 private:
-    // Torch's other backend has no segments: its blocks are parts of a pool of CUDA.
+    // Torch's other backend has no segments: its blocks are parts of a CUDA pool.
     bool counts_pools() const {
         return measure_ == DriverMeasure::kDevice || !pieces_.settings().is_native;
     }
@@ -52,7 +52,7 @@ private:
     DriverMemory memory_;
 };
 
-// Of all devices that the driver gave memory of.
+// The levels of all devices with memory from the driver.
 class DriverLevels {
 public:
     using ByDevice = std::map<uint32_t, DriverLevel>;
@@ -60,11 +60,11 @@ public:
     DriverLevels(const Definitions& definitions, DriverMeasure measure)
         : definitions_(definitions), measure_(measure) {}
 
-    // Before the first event of a stream that begins at a checkpoint.
+    // Call it before the first event of a stream that begins at a checkpoint.
     void restore(const Checkpoint& checkpoint);
     void apply(const RareEvent& event);
     const ByDevice& by_device() const { return devices_; }
-    // nullopt: of all.
+    // nullopt: all devices.
     uint64_t bytes(std::optional<uint32_t> device) const;
     LiveBlocks blocks(std::optional<uint32_t> device) const;
 
@@ -74,8 +74,8 @@ private:
     ByDevice devices_;
 };
 
-// The answer of replay() in the measure that `selection` names. Throws TraceError when the trace
-// does not say what the driver gave.
+// Returns the result of replay() in the measure of `selection`. Throws TraceError when the trace
+// lacks the driver's records.
 ReplayResult replay_driver(const TraceReader& reader,
                            const Selection& selection,
                            const PhaseRules& phase_rules,

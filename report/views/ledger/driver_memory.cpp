@@ -58,7 +58,7 @@ void DriverMemory::count(const format::DriverAlloc& request, bool is_added) {
 }
 
 void DriverMemory::add(const format::DriverAlloc& request) {
-    remove({request.kind, request.key});  // its end was not seen
+    remove({request.kind, request.key});  // its end was not recorded
     last_request_ = {request.kind, request.key};
     requests_[*last_request_] = {request, 0};
     ++use_.calls_since_sample;
@@ -106,7 +106,7 @@ void DriverMemory::add_unseen(uint64_t address, uint64_t bytes) {
     use_.unseen_bytes += bytes;
 }
 
-// Which segments had a request is not asked again: a request may have ended before its segment.
+// Does not match segments with requests again: a request may have ended before its segment.
 void DriverMemory::restore(const Checkpoint& checkpoint) {
     if (!checkpoint.standing) {
         return;

@@ -1,7 +1,6 @@
-// What the driver has given of one device, and what it says is in use, as events come. See Note
-// [Driver records] in allocator/record/format/events.h.
-// The numbers, and how each step of them is explained: Notes [Steps] and [Other processes] in
-// allocator/record/levels/device_use.h.
+// Follows the driver's memory on one device, and the driver's samples of its use. See Note [Driver
+// records] in allocator/record/format/events.h. For the numbers and the reason of each step see
+// Notes [Steps] and [Other processes] in allocator/record/levels/device_use.h.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +21,7 @@ struct PoolLevel {
 };
 
 struct DriverRequest : format::DriverAlloc {
-    uint32_t made_for = 0;  // string, see format::MadeFor
+    uint32_t made_for = 0;  // string id, see format::MadeFor
 };
 
 class DriverMemory {
@@ -33,32 +32,32 @@ public:
 
     explicit DriverMemory(uint32_t device) : device_(device) {}
 
-    // Before the first event of a stream that begins at a checkpoint.
+    // Call it before the first event of a stream that begins at a checkpoint.
     void restore(const Checkpoint& checkpoint);
-    // In the order of the trace.
+    // Call it in the order of the trace.
     void apply(const RareEvent& event);
 
     bool has_samples() const { return use_.total_bytes != 0; }
     uint64_t total_bytes() const { return use_.total_bytes; }
-    // As the driver said last, and what came and went since.
+    // The driver's last sample plus the memory allocated and freed since.
     int64_t used_bytes() const { return use_.used_bytes(); }
     int64_t step_bytes(Step step) const { return use_.step(step); }
 
     const Requests& requests() const { return requests_; }
     const Pools& pools() const { return pools_; }
-    // All that was asked for, of which the bytes are known.
+    // Sum of all requests with known bytes.
     uint64_t held_bytes() const { return use_.held_bytes(); }
-    // What all pools of CUDA hold, those of graphs excepted.
+    // Bytes in all CUDA pools except those of graphs.
     uint64_t pool_reserved_bytes() const { return use_.pool_bytes - graph_pool_bytes(); }
     uint64_t graph_pool_bytes() const {
         const auto graphs = pools_.find(0);
         return graphs == pools_.end() ? 0 : graphs->second.reserved_bytes;
     }
-    // nullopt: nobody could say. See Note [Other processes].
+    // nullopt: no source had it. See Note [Other processes].
     std::optional<uint64_t> other_bytes() const {
         return use_.knows_others ? std::optional(use_.other_bytes) : std::nullopt;
     }
-    // Of torch's segments whose requests the trace does not have: made before it began.
+    // Bytes of torch's segments without requests in the trace: made before it began.
     uint64_t unseen_segment_bytes() const { return use_.unseen_bytes; }
 
 private:
@@ -72,7 +71,7 @@ private:
     uint32_t device_;
     Requests requests_;
     Pools pools_;
-    std::optional<Key> last_request_;      // that the next record may be about
+    std::optional<Key> last_request_;      // the next record may describe it
     std::map<uint64_t, uint64_t> unseen_;  // segments, address to bytes
     record::DeviceUse use_;
 };

@@ -1,4 +1,4 @@
-// The passes over a trace for the levels of driver_levels.h: the peak or another moment, what is
+// The passes over a trace for the levels of driver_levels.h: the peak or another moment, the memory
 // held there, and the level over time.
 #include <algorithm>
 #include <utility>
@@ -15,11 +15,11 @@ namespace {
 
 struct Peak {
     uint64_t bytes = 0;
-    // The last event that belongs to it; nullopt: it was there before the first one.
+    // The last event that belongs to the moment; nullopt: it came before the first event.
     std::optional<uint64_t> event = 0;
 };
 
-// Peaks of every device and of their sum, and where the highest one in some ranges of events is.
+// Finds the peaks of every device and of their sum, and the highest one in some ranges of events.
 class PeakFollower : public BlockFollower {
 public:
     PeakFollower(const TraceReader& reader, DriverMeasure measure, const Moment& moment)
@@ -35,7 +35,7 @@ public:
         }
         begin_at(levels_.bytes(std::nullopt), checkpoint.tick, &sum_, &sum_peak_);
     }
-    // The level that a range begins with counts, also where nothing changes it.
+    // The level at the beginning of a range counts, even if nothing changes it.
     void before_event(EventTime at) {
         while (next_range_ < ranges_.size() && at.event >= ranges_[next_range_].end) {
             ++next_range_;
@@ -208,7 +208,7 @@ ReplayResult replay_driver(const TraceReader& reader,
     result.chosen = result.is_sum ? follower.sum()
                                   : choose_device(result.devices, request.device, reader.name());
     if (follower.sum().peak_bytes == 0) {
-        throw TraceError(reader.name() + ": this trace does not say what the driver gave: record " +
+        throw TraceError(reader.name() + ": this trace has no records of the driver: record " +
                          "it again with this peakline");
     }
     const auto device = result.is_sum ? std::nullopt : std::optional(result.chosen.device);

@@ -22,7 +22,7 @@ std::vector<HeldRequest> held_requests(const DriverMemory::Requests& requests) {
             }
         }
     }
-    // Kinds are in the order of their numbers: mappings come after physical memory.
+    // Kinds are sorted by number: mappings come after physical memory.
     for (const auto& [key, request] : requests) {
         const auto found =
             request.kind == DriverKind::kMapping ? of_handle.find(request.owner) : of_handle.end();

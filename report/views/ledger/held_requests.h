@@ -1,4 +1,4 @@
-// The requests of the driver that hold memory of a device, with the addresses they have.
+// The requests to the driver that hold memory of a device, with their addresses.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ namespace peakline::report {
 
 struct HeldRequest {
     const DriverRequest* request = nullptr;
-    // Address and bytes: one range, or those a physical handle is mapped at.
+    // Address and bytes: one range, or the ranges where a physical handle is mapped.
     std::vector<std::pair<uint64_t, uint64_t>> ranges = {};
 };
 
-// Points into `requests`. Parts of pools are among them.
+// The result points into `requests`. Includes parts of pools.
 std::vector<HeldRequest> held_requests(const DriverMemory::Requests& requests);
 
 }  // namespace peakline::report

@@ -13,7 +13,7 @@ namespace {
 
 using format::DriverKind;
 
-// Bytes of torch's blocks that begin within; `is_inside` learns which do.
+// Sums torch's blocks that begin within the range, and marks them in `is_inside`.
 uint64_t blocks_within(const std::vector<TorchBlock>& blocks,
                        uint64_t address,
                        uint64_t bytes,
@@ -59,7 +59,7 @@ public:
     }
 
 private:
-    // Blocks that are the driver's own requests are no torch's.
+    // Blocks that are themselves requests to the driver are not torch's.
     void leave_driver_blocks_out() {
         for (const auto& [key, request] : memory_.requests()) {
             if ((request.flags & format::kIsAlsoBlock) != 0) {
@@ -68,7 +68,8 @@ private:
         }
     }
 
-    // Each request backs a segment of torch, or blocks of torch without one, or is a library's.
+    // Each request backs a segment of torch, or blocks of torch without a segment, or belongs to a
+    // library.
     void share_requests() {
         for (const HeldRequest& held : held_requests(memory_.requests())) {
             const DriverRequest& request = *held.request;
@@ -94,7 +95,7 @@ private:
     void put_torch(Ledger* ledger) const {
         const auto segment_bytes = static_cast<int64_t>(segments_.bytes());
         int64_t live = 0;
-        int64_t lost = 0;  // of blocks in no memory that the trace knows
+        int64_t lost = 0;  // of blocks outside of any known memory
         for (size_t i = 0; i < blocks_.size() && !is_without_torch_; ++i) {
             live += blocks_[i].is_waiting ? 0 : static_cast<int64_t>(blocks_[i].bytes);
             const bool has_place = is_inside_[i] || segments_.find(blocks_[i].address) != nullptr;
@@ -105,7 +106,7 @@ private:
             ledger->parts.push_back({"torch live", PartKind::kTorch, live, 0, {}});
             put_cached(reserved - live, ledger);
         }
-        // vLLM's sleep, and its kind: the segment stays, its memory is given back.
+        // vLLM's sleep and similar features: the segment stays, its memory is returned.
         const int64_t asleep = segment_bytes - static_cast<int64_t>(backing_bytes_) -
                                static_cast<int64_t>(memory_.unseen_segment_bytes());
         if (asleep != 0) {
@@ -230,7 +231,7 @@ Ledger make_ledger_at(const TraceReader& reader,
                       const Progress& progress) {
     std::optional<Ledger> ledger = find_ledger_at(reader, moment, stacks, progress);
     if (!ledger) {
-        throw TraceError(reader.name() + ": this trace does not say what is in use on device " +
+        throw TraceError(reader.name() + ": this trace does not record the use of device " +
                          std::to_string(moment.device) + ": record it again with this peakline");
     }
     return *std::move(ledger);

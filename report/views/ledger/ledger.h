@@ -1,6 +1,5 @@
-// The whole device at one moment: what torch holds, what libraries hold, what nobody asked for, and
-// what cannot be explained. The parts and the unexplained rest sum to what the driver says is in
-// use.
+// The whole device at one moment: the memory of torch, of libraries, of nobody that made a request,
+// and the unexplained rest. The parts and the rest sum to the driver's number of used bytes.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +24,7 @@ enum class PartKind : uint8_t {
     kContext,
     kRounding,
     kOthers,
-    // Not of the device.
+    // Not memory of the device.
     kPinned,
     kRegistered,
     kManaged,
@@ -42,8 +41,8 @@ struct LedgerPart {
     std::string name;
     PartKind kind{};
     int64_t bytes = 0;
-    uint64_t count = 0;             // of requests; 0: it has none
-    std::vector<LedgerLine> lines;  // of a library: who asked, most bytes first
+    uint64_t count = 0;             // number of requests; 0: it has none
+    std::vector<LedgerLine> lines;  // for a library: the requesting lines, most bytes first
 };
 
 struct Ledger {
@@ -54,24 +53,26 @@ struct Ledger {
     std::vector<LedgerPart> parts;
     std::vector<LedgerPart> beside;  // memory of the host, and of others
     int64_t unexplained_bytes = 0;
-    // Found at the first sample after the moment, to have grown by itself: before it or after it.
+    // Growth without a record, found at the first sample after the moment: it came before or after
+    // it.
     int64_t next_growth_bytes = 0;
-    // False: what other processes hold is in the part of the context, and in what is unexplained.
+    // False: the memory of other processes is in the parts of the context and of the rest.
     bool knows_others = false;
 };
 
-// At the moment that `selection` names. Throws TraceError when the trace cannot answer.
+// Makes the ledger at the moment of `selection`. Throws TraceError when the trace lacks the
+// records.
 Ledger make_ledger(const TraceReader& reader,
                    const Selection& selection,
                    StackLookup& stacks,
                    const Progress& progress);
 
-// The same at a moment that is known.
+// The same at a known moment.
 Ledger make_ledger_at(const TraceReader& reader,
                       const MomentEvent& moment,
                       StackLookup& stacks,
                       const Progress& progress);
-// nullopt where the trace does not say what is in use then. Of a trace with all events.
+// For a trace with all events. nullopt when it lacks the used bytes of then.
 std::optional<Ledger> find_ledger_at(const TraceReader& reader,
                                      const MomentEvent& at,
                                      StackLookup& stacks,

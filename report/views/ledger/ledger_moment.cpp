@@ -49,7 +49,7 @@ public:
         }
     }
 
-    // Call after the pass.
+    // Call it after the pass.
     LedgerMoment finish() {
         if (!taken_) {
             take();
@@ -86,7 +86,7 @@ private:
     const MomentEvent& moment_;
     LiveAddresses addresses_;
     SegmentPieces pieces_;
-    DriverMemory memory_;  // goes on after the moment
+    DriverMemory memory_;  // continues after the moment
     std::optional<LedgerMoment> taken_;
     bool is_next_seen_ = false;
 };

@@ -1,4 +1,4 @@
-// What the ledger is made of, as it was at one moment: a pass over the events.
+// Collects the data of the ledger at one moment in a pass over the events.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ struct LedgerMoment {
     DriverMemory memory;
     TorchSegments segments = {};
     std::vector<TorchBlock> blocks = {};  // by address
-    // What was found to have grown by itself at the first sample after the moment.
+    // Growth without a record, found at the first sample after the moment.
     int64_t next_growth_bytes = 0;
-    // As NVML said first after the moment, where it had not been asked before.
+    // NVML's first sample after the moment, if there was none before.
     std::optional<uint64_t> next_other_bytes = {};
 };
 

@@ -1,4 +1,4 @@
-// Requests of the driver by the library that made them, and by line within each.
+// Requests to the driver by the requesting library, and by line within each.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ private:
     };
 
     StackLookup& stacks_;
-    // By library, and what it asked for: a communicator of NCCL.
+    // By library and purpose: a communicator of NCCL.
     std::map<std::pair<std::string, std::string>, Row> rows_;
 };
 

@@ -15,7 +15,7 @@ namespace {
 
 class MomentFollower : public BlockFollower {
 public:
-    // Listens after `levels`. All must outlive this.
+    // Must come after `levels` in the pass. All must outlive this.
     MomentFollower(const TraceReader& reader, const Moment& moment, const LevelReplay& levels)
         : reader_(reader), moment_(moment), levels_(levels) {}
 
@@ -36,7 +36,7 @@ public:
     }
     void on_main_end(EventTime) { main_has_ended_ = true; }
 
-    // nullopt: a peak that none of the events reached.
+    // nullopt: no event reached the peak.
     std::optional<EventTime> found(uint32_t device) const {
         const bool is_peak =
             moment_.kind == MomentKind::kPeak || moment_.kind == MomentKind::kPhase;
@@ -69,11 +69,11 @@ private:
 
 }  // namespace
 
-void need_standing(const TraceReader& reader, const std::string& what) {
+void need_standing(const TraceReader& reader, const std::string& report) {
     if (!reader.knows_standing()) {
-        throw TraceError(reader.name() + ": " + what +
-                         " needs what was there before the kept events, and this trace does not"
-                         " say it: record it again with this peakline, or without --keep");
+        throw TraceError(reader.name() + ": " + report +
+                         " needs the state before the kept events, which this trace does not have:"
+                         " record it again with this peakline, or without --keep");
     }
 }
 

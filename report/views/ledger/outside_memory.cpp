@@ -8,11 +8,11 @@
 namespace peakline::report {
 namespace {
 
-// A pass over so many events takes about a second.
+// A pass over this many events takes about a second.
 constexpr uint64_t kMostEvents = 20'000'000;
-// Every program has a context. What there is besides is worth a line from here on.
+// Every program has a context. The rest is worth a line from this size on.
 constexpr int64_t kLeastBytes = 256 << 20;  // cuBLAS takes half of it in any program
-constexpr int64_t kLeastPart = 50;          // of what is in use
+constexpr int64_t kLeastPart = 50;          // part of the used bytes
 
 bool can_answer(const TraceReader& reader) {
     const RecordedTotals* const totals = reader.whole_totals();

@@ -1,5 +1,5 @@
-// What is in use of a device beyond torch's allocator at its peak, in a few words: the table says
-// it where it is much.
+// The memory of a device in use outside of torch's allocator at its peak, in a few words: the table
+// shows it if it is large.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct OutsideMemory {
     std::vector<OutsidePart> parts;  // most bytes first
 };
 
-// nullopt: the trace does not say, is so long that it would be felt, or it is the usual context and
-// little more.
+// nullopt: the trace lacks the records, is too long for a quick pass, or has little more than the
+// usual context.
 std::optional<OutsideMemory> find_outside_memory(const TraceReader& reader,
                                                  const DeviceTotals& device,
                                                  StackLookup& stacks,

@@ -36,7 +36,7 @@ std::map<std::string, int64_t> TorchSegments::cached_bytes(
     return cached;
 }
 
-// Torch asks for small blocks in segments, or units of them, of one size.
+// Torch requests small blocks in segments, or units of them, of one size.
 std::string segment_kind(const StateSegment& segment) {
     const uint64_t unit_bytes = segment.is_expandable ? segment.unit_bytes : segment.bytes;
     std::string kind = unit_bytes == kSmallSegmentBytes ? "small segments" : "large segments";

@@ -1,5 +1,5 @@
-// Torch's segments at a moment, as the ledger asks about them: which holds an address, and what
-// lies free in each kind.
+// Torch's segments at a moment, for the ledger: finds the segment of an address, and the free bytes
+// of each kind.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +21,15 @@ struct TorchBlock {
 class TorchSegments {
 public:
     TorchSegments() = default;
-    // By address.
+    // `segments` are sorted by address.
     explicit TorchSegments(std::vector<StateSegment> segments) : segments_(std::move(segments)) {}
 
     const std::vector<StateSegment>& all() const { return segments_; }
-    // The one that holds the address; nullptr: none.
+    // The segment that contains the address; nullptr: none.
     const StateSegment* find(uint64_t address) const;
     uint64_t bytes() const;
-    // What is not in live blocks, by the name of the kind: small or large, expandable, the pool.
-    // Blocks outside of all segments are left alone.
+    // Bytes outside of live blocks, by the name of the kind: small or large, expandable, the pool.
+    // Ignores blocks outside of all segments.
     std::map<std::string, int64_t> cached_bytes(const std::vector<TorchBlock>& blocks) const;
 
 private:

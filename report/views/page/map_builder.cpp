@@ -59,7 +59,7 @@ void MapBuilder::free(const BlockFree& block, bool at_exit) {
 }
 
 void MapBuilder::on_rare(const RareEvent& event) {
-    // The record of a pool is about the segment before it.
+    // The record of a pool describes the segment before it.
     if (keeps_all_ && !event.as<format::InPool>()) {
         put_pieces();
     }
@@ -116,7 +116,7 @@ void MapBuilder::put_gone() {
     gone_.clear();
 }
 
-// What came and went again since the last time is not put.
+// Skips pieces that were added and removed since the last call.
 void MapBuilder::put_pieces() {
     if (!has_moved_) {
         return;

@@ -1,4 +1,4 @@
-// Puts blocks and pieces into the map of a page: at once, or when a moment is kept that has them.
+// Adds blocks and pieces to the map of a page: at once, or when a kept moment has them.
 #pragma once
 
 #include <cstdint>
@@ -23,17 +23,17 @@ public:
                const AllFacts& facts,
                PageContexts& contexts);
 
-    // Before each event.
+    // Call it before each event.
     void begin_event(uint64_t tick) { tick_ = tick; }
-    // Of the device.
+    // Adds a block of the device.
     void add(const BlockAlloc& block);
-    // `at_exit`: of a program that has ended, which is no life worth knowing.
+    // `at_exit`: freed after the program ended, so its life is not shown.
     void free(const BlockFree& block, bool at_exit);
     void on_rare(const RareEvent& event);
 
-    // Everything as it is now.
+    // Adds the whole current state.
     void put_now();
-    // From here on every change is kept.
+    // Keeps every change from here on.
     void keep_all();
 
     PageMap& map() { return map_; }
@@ -65,14 +65,14 @@ private:
     OrdinalTable slot_of_;  // of live blocks, plus one
     SlotPool<Slot> slots_;
     SegmentPieces pieces_;
-    bool has_moved_ = false;                  // since pieces were put
+    bool has_moved_ = false;                  // since pieces were added
     std::map<uint64_t, uint32_t> piece_ids_;  // by serial
     std::map<uint64_t, uint32_t> pool_ids_ = {{0, 0}};
     std::set<uint64_t> used_;
     std::vector<uint32_t> gone_;  // blocks of the map
     bool keeps_all_ = false;
     uint64_t tick_ = 0;
-    uint64_t moved_tick_ = 0;  // of the last record about segments and pools
+    uint64_t moved_tick_ = 0;  // of the last record of segments and pools
     PageMap map_;
 };
 

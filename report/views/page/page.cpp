@@ -44,7 +44,7 @@ public:
 
     void restore(const Checkpoint& checkpoint) {
         level_.traced = checkpoint.tracing;
-        knows_segments_ = false;  // a checkpoint does not have them
+        knows_segments_ = false;  // a checkpoint lacks them
         for (uint64_t ordinal = 0; ordinal < checkpoint.blocks.size(); ++ordinal) {
             const BaselineBlock& block = checkpoint.blocks[ordinal];
             if (counts(block.shape) &&
@@ -122,7 +122,7 @@ public:
         }
     }
 
-    // Those of the one device that is shown, from the first one on.
+    // Whether segments of the shown device, the only one, are known.
     bool has_segments() const {
         return !counts_all_ && knows_segments_ && segments_.has_segments();
     }
@@ -136,7 +136,7 @@ public:
         } else if (const auto failed = event.as<format::OutOfMemory>()) {
             add_refused(*failed, at);
         } else if (const auto refusal = event.as<format::Refusal>()) {
-            // Of the record before this one.
+            // Completes the refusal of the previous record.
             if (!page_.refused.empty() && page_.refused.back().event + 1 == at.event) {
                 page_.refused.back().limit_bytes = refusal->limit_bytes;
             }
@@ -145,11 +145,11 @@ public:
         }
     }
 
-    // Moments of the map besides the peak and the end, by event.
+    // Moments of the map besides the peak and the end, sorted by event.
     std::vector<PageMapMoment> wanted_of_map(uint64_t peak_tick, uint64_t max_changes) const {
         std::vector<PageMapMoment> wanted;
         want_phases(page_.phases.table, peak_tick, &wanted);
-        // Between two of them every block may be another one.
+        // Every block may change from one moment to the next.
         const uint64_t time_count = max_changes / (2 * std::max<uint64_t>(1, most_live_count_));
         want_times(first_shown_event_, last_shown_event_, time_count, &wanted);
         wanted.push_back({"reserved", 0, most_reserved_event_, 0, 0});
@@ -189,14 +189,14 @@ private:
                            static_cast<uint32_t>(record.device),
                            record.requested_bytes,
                            record.free_bytes};
-        // An event for now, a point when all are read.
+        // Holds an event until all are read, then a point.
         refused.point = page_.event_count > 0 ? page_.event_count - 1 : 0;
         refused.level_bytes = level_.bytes;
         refused.categories = categories_;
         refused.rows = rows_by_line(contexts_.names(), page_.moments.live_now());
         refused.row_count = refused.rows.size();
         refused.rows.resize(std::min(refused.row_count, Page::kMaxRefusedRows));
-        // Those of all devices say nothing about the one that refused.
+        // The sums of all devices do not describe the one that refused.
         if (has_segments()) {
             refused.reserved_bytes = segments_.now().reserved_bytes;
             refused.active_bytes = segments_.now().active_bytes;
@@ -252,7 +252,7 @@ private:
     Page& page_;
     bool is_shown_ = false;
     bool is_over_ = false;
-    bool has_end_ = false;  // of main
+    bool has_end_ = false;  // the end of main
     TemporaryBlocks newest_;
     Height level_;
     CategoryLevels categories_ = {};
@@ -264,10 +264,10 @@ private:
     uint64_t first_shown_event_ = 0;
     uint64_t last_shown_event_ = 0;
     uint64_t most_reserved_bytes_ = 0;
-    uint64_t most_reserved_event_ = 0;  // the first block made then
+    uint64_t most_reserved_event_ = 0;  // the event of the first block after it
 };
 
-// The nearest one: a time that a report printed is rounded, and means the event it was printed of.
+// Rounds to the nearest tick: a time from a report is rounded, and means its event.
 uint64_t tick_of(const TraceReader& reader, double seconds) {
     const double ticks = std::round(seconds * 1e9 / reader.superblock().tick_ns);
     return ticks < 9e18 ? static_cast<uint64_t>(std::max(ticks, 0.0)) : UINT64_MAX;
@@ -351,7 +351,7 @@ Page build_page(const TraceReader& reader,
     }
     if (page.points.points().empty()) {
         throw TraceError(reader.name() +
-                         ": nothing was allocated in the time asked for; the trace"
+                         ": nothing was allocated in the requested time; the trace"
                          " has " +
                          std::to_string(reader.seconds(reader.last_tick())) + " seconds");
     }

@@ -1,6 +1,6 @@
-// What an HTML page is made of: contexts, points and moments of one device, the phases and the
-// answer at the peak. Two passes over the events: what became of every block, then its levels; a
-// third one where the trace knows torch's segments.
+// The data of an HTML page: contexts, points and moments of one device, the phases and the result
+// at the peak. Two passes over the events: the first for the life of every block, the second for
+// the levels; a third one if the trace has torch's segments.
 #pragma once
 
 #include <cstdint>
@@ -35,25 +35,25 @@ struct PageRequest {
     PageLimits limits;
 };
 
-// The highest moment of what is shown.
+// The highest moment of the shown range.
 struct PagePeak {
     size_t point = 0;
     size_t moment = 0;
     std::vector<PageRow> rows;  // largest first
 };
 
-// A request of the device that it could not serve, and what was live then.
+// A request that the device could not serve, and the live set then.
 struct PageRefused {
     OutOfMemory request;
-    size_t point = 0;  // that it lies in
+    size_t point = 0;  // index of its point
     uint64_t level_bytes = 0;
     CategoryLevels categories = {};
     std::vector<PageRow> rows;  // the largest
-    size_t row_count = 0;       // of all
-    // Of the device, in torch's segments; unknown in a trace without them.
+    size_t row_count = 0;       // number of all rows
+    // Torch's segments on the device; nullopt in a trace without them.
     std::optional<uint64_t> reserved_bytes;
     uint64_t active_bytes = 0;  // live, or freed but still used by another stream
-    uint64_t limit_bytes = 0;   // that torch may have of the device; 0: not known
+    uint64_t limit_bytes = 0;   // torch's limit on the device; 0: unknown
     uint64_t event = 0;
 };
 
@@ -65,25 +65,25 @@ struct Page {
     PhaseResult phases;
     std::vector<PageRefused> refused;
     DeviceTotals chosen;
-    uint64_t event_count = 0;  // that changed the level of the device
-    uint64_t end_tick = 0;     // of what is shown
+    uint64_t event_count = 0;  // events that changed the level of the device
+    uint64_t end_tick = 0;     // of the shown range
     PageNames names;
     PagePoints points{0};
-    bool has_reserved = false;  // the trace says what torch's segments hold
+    bool has_reserved = false;  // the trace has torch's segments
     PageMoments moments{0, 0};
     PageTotals totals;
-    bool has_segments = false;  // of the one device that is shown
-    PageMap map;                // without moments where it has none, or where they are too large
+    bool has_segments = false;  // for the shown device, the only one
+    PageMap map;                // without moments if it has none, or if they are too large
 };
 
-// Throws TraceError when nothing lies in the range.
+// Throws TraceError when the range has no events.
 Page build_page(const TraceReader& reader,
                 const Selection& selection,
                 const PageRequest& request,
                 StackLookup& stacks,
                 const Progress& progress = {});
 
-// Of a page whose moments have their final width.
+// For a page with the final width of moments.
 PagePeak find_peak(const Page& page);
 
 }  // namespace peakline::report

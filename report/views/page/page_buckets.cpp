@@ -8,7 +8,7 @@ namespace {
 
 using Changes = std::vector<PageChange>;
 
-// Both by rising context; what comes to nothing is left out.
+// Both are sorted by context; leaves out sums of zero.
 Changes sum_of(std::span<const PageChange> first, std::span<const PageChange> second) {
     Changes sum;
     sum.reserve(first.size() + second.size());
@@ -69,7 +69,7 @@ void PagePoints::count_reserved() {
 
 void PagePoints::on_reserved(uint64_t bytes) {
     if (bytes < reserved_bytes_) {
-        count_reserved();  // a gain that no allocation followed
+        count_reserved();  // a gain without a following allocation
     }
     reserved_bytes_ = bytes;
 }
@@ -191,7 +191,7 @@ void PageMoments::close() {
 void PageMoments::join_pairs() {
     std::vector<PageMoment> moments;
     Changes changes;
-    Changes skipped;  // from the last moment kept to the one after it, which was lower
+    Changes skipped;  // from the last kept moment to the one after it, which was lower
     size_t begin = 0;
     const auto of = [&](size_t i) {
         const std::span<const PageChange> all(changes_);

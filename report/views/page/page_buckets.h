@@ -1,7 +1,7 @@
 // The levels of a long run in two series of buckets of equal event count, made in one pass. Points
-// keep the highest moment of a bucket split by category, moments keep what was live there as
-// differences to the moment before. Both begin with one event a bucket; when there are too many,
-// neighbours are joined and the higher one stays, so every number kept is exact.
+// keep the highest moment of a bucket split by category. Moments keep the live set there as
+// differences from the previous moment. Both begin with one event per bucket. If there are too
+// many, neighbours are joined and the higher one stays, so every kept number is exact.
 //
 // A bucket is the time from its first event to the first event of the next one: the levels after
 // each of its events. Moments while tracing was on count before those while it was off, as the
@@ -36,7 +36,7 @@ struct PagePoint {
     CategoryLevels categories = {};   // at the peak
 };
 
-// What one context holds more, or less, than at the moment before.
+// The growth of one context since the previous moment.
 struct PageChange {
     uint32_t context = 0;
     int64_t bytes = 0;
@@ -45,21 +45,20 @@ struct PageChange {
 
 struct PageMoment {
     Height peak;
-    uint64_t change_end = 0;  // its changes end here and begin where those before it end
+    uint64_t change_end = 0;  // end of its changes, which begin at the previous moment's end
 };
 
 class PagePoints {
 public:
     explicit PagePoints(size_t max_count) : max_count_(max_count) {}
 
-    // An event; the levels are those after it.
+    // Adds an event with the levels after it.
     void on_event(uint64_t tick, Height level, const CategoryLevels& categories);
-    // The level counts from `tick` on without an event.
+    // The level counts from `tick` on, without an event.
     void consider(uint64_t tick, Height level, const CategoryLevels& categories);
-    // Torch's segments hold this much. What they gain is obtained for the allocation that follows
-    // and counts from there on.
+    // Torch's segments have this many bytes. Segment growth counts from the next allocation on.
     void on_reserved(uint64_t bytes);
-    // After the last event.
+    // Call it after the last event.
     void finish();
 
     uint64_t events_per_point() const { return width_; }
@@ -82,21 +81,21 @@ public:
     PageMoments(size_t max_count, size_t max_changes)
         : max_count_(max_count), max_changes_(max_changes) {}
 
-    // Before the range that is shown: only what is live counts.
+    // Before the shown range: only the live set matters.
     void apply(const PageChange& change);
     void on_event(const PageChange& change, Height level);
     void consider(Height level);
-    // What is live after the last event: by context, without empty ones.
+    // The live set after the last event: by context, without empty ones.
     std::vector<PageChange> live_now() const;
-    // After the last event.
+    // Call it after the last event.
     void finish();
-    // Joins neighbours; call after finish(). False when there is one moment left.
+    // Joins neighbours; call it after finish(). False when only one moment is left.
     bool coarsen();
 
     uint64_t events_per_moment() const { return width_; }
     const std::vector<PageMoment>& moments() const { return moments_; }
     const std::vector<PageChange>& changes() const { return changes_; }
-    // What was live at the highest moment of a bucket: by context, without empty ones.
+    // The live set at the highest moment of a bucket: by context, without empty ones.
     std::vector<PageChange> live_at(size_t moment) const;
 
 private:
@@ -113,7 +112,7 @@ private:
     Height highest_;
     std::vector<PageChange> since_highest_;
     std::vector<PageChange> now_;   // by context: live now
-    std::vector<PageChange> kept_;  // by context: live at the last moment kept
+    std::vector<PageChange> kept_;  // by context: live at the last kept moment
     std::vector<uint32_t> touched_;
     std::vector<bool> is_touched_;
     std::vector<PageMoment> moments_;

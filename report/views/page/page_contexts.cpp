@@ -29,7 +29,7 @@ PageContexts::PageContexts(StackLookup& stacks, const PhaseTable& phases)
     names_.frames.push_back({named_location("whole program")});
 }
 
-// Everything of a history that a grouping looks at.
+// Packs all fields of a history that the groupings use.
 uint64_t PageContexts::pack(const BlockHistory& history, const Tensor& tensor) {
     uint64_t bits = static_cast<uint64_t>(history.made_in);
     bits = bits << 4 | static_cast<uint64_t>(history.freed_in);

@@ -31,7 +31,7 @@ struct PageContext {
 };
 
 struct PageFrame {
-    Location location;       // without a file: `function` is what stands for a stack without frames
+    Location location;       // without a file: `function` is the text of a stack without frames
     bool passes_on = false;  // a wrapper that only passes a call on
     bool is_users = false;   // of the program itself
 };
@@ -48,7 +48,7 @@ struct PageNames {
     std::vector<std::string> operations;
     std::vector<std::string> phases;
     std::vector<std::string> lifetimes;
-    std::vector<std::string> vias;  // what asked below the line; may be empty
+    std::vector<std::string> vias;  // the operators that allocated below the line; may be empty
     std::vector<PageFrame> frames;
     std::vector<PageNode> nodes = {{}};
     std::vector<PageContext> contexts;
@@ -59,7 +59,7 @@ public:
     // Both must outlive this.
     PageContexts(StackLookup& stacks, const PhaseTable& phases);
 
-    // The context of a block; equal blocks are asked for once.
+    // The context of a block, computed once for equal blocks.
     uint32_t of(const AllocationShape& shape, uint64_t ordinal, const BlockFacts& facts);
     // The stack of a context of the trace, as a node.
     uint32_t node_of(uint32_t trace_context);
@@ -72,13 +72,13 @@ public:
 
 private:
     struct BlockKey {
-        uint64_t place = 0;  // context of the trace and the module that owns the tensor
+        uint64_t origin = 0;  // context of the trace, and the module that owns the tensor
         uint64_t life = 0;
         auto operator<=>(const BlockKey&) const = default;
     };
     struct HashOfKey {
         size_t operator()(const BlockKey& key) const {
-            return record::mix64(record::mix64(key.place) ^ key.life);
+            return record::mix64(record::mix64(key.origin) ^ key.life);
         }
     };
     using Ids = std::unordered_map<std::string, uint32_t>;

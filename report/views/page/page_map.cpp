@@ -75,7 +75,7 @@ public:
         }
     }
 
-    // After the pass: the page has room for all of it.
+    // Call it after the pass. Whether the page has room for everything.
     bool finish() {
         take_wanted(UINT64_MAX);
         if (!is_over_) {
@@ -86,7 +86,7 @@ public:
 
 private:
     bool fits() { return builder_.map().changes.size() <= request_.max_changes; }
-    // The peak may follow the end of main, and so may the moments of the bar.
+    // The peak may come after the end of main, and so may the moments of the bar.
     bool is_done() {
         const bool has_all = is_over_ && has_peak_;
         return is_past_ || (has_all && detail_ != MapDetail::kEveryEvent) || !fits();
@@ -104,7 +104,7 @@ private:
         }
     }
 
-    // The first moment of this height is the one that points of a page keep.
+    // The points of a page keep the first moment of this height.
     void consider() {
         const bool is_peak =
             level_.traced == request_.peak.traced && level_.bytes == request_.peak.bytes;
@@ -119,7 +119,7 @@ private:
                                        : detail_ != MapDetail::kPeakOnly;
     }
 
-    // Those before this event.
+    // Takes the moments before this event.
     void take_wanted(uint64_t event) {
         while (next_ < request_.wanted.size() && request_.wanted[next_].event < event) {
             const PageMapMoment& wanted = request_.wanted[next_++];
@@ -150,10 +150,10 @@ private:
     MapDetail detail_;
     EventTime now_;
     Height level_;
-    size_t next_ = 0;  // of the wanted moments
+    size_t next_ = 0;  // index in the wanted moments
     bool is_shown_ = false;
     bool is_over_ = false;  // main has ended
-    bool is_past_ = false;  // what is shown
+    bool is_past_ = false;  // past the shown range
     bool has_peak_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Rows of a page: what each line held at one moment, from what its contexts held.
+// Rows of a page: the bytes of each line at one moment, summed over its contexts.
 #pragma once
 
 #include <span>

@@ -9,12 +9,12 @@
 #include "report/attribute/block_keys.h"
 #include "report/attribute/grouping.h"
 #include "report/replay/replay.h"
-#include "report/views/calls/event_places.h"
+#include "report/views/calls/event_phases.h"
 
 namespace peakline::report {
 namespace {
 
-// torch rounds what is asked of it up to this, and looks for a piece of that size.
+// torch rounds a request up to this, and searches for a piece of that size.
 constexpr uint64_t kRoundingBytes = 512;
 
 uint64_t device_bytes_of(const TraceReader& reader, uint32_t device) {
@@ -31,7 +31,7 @@ Table table_of(const char* key, const PhaseTable& phases, LiveBlocks blocks, Sta
     return build_table(blocks, format::Measure::kAllocated, keys);
 }
 
-// Nothing of a run of the code that failed should outlive it, and these are of one for certain.
+// Such blocks belong to one run of the failed code for certain, and should not outlive it.
 bool is_of_one_run(const std::string& category) {
     return category == "activation" || category == "temporary";
 }
@@ -39,12 +39,12 @@ bool is_of_one_run(const std::string& category) {
 Phase phase_at(const ReplayResult& result, const RefusedRequest& refused, StackLookup& stacks) {
     const auto& contexts = stacks.phase_rules().contexts;
     const uint32_t context = refused.request.context;
-    const Phase said = context < contexts.size() ? contexts[context].phase : Phase::kNone;
-    return EventPlaces(result.phases).phase(said, refused.event);
+    const Phase of_stack = context < contexts.size() ? contexts[context].phase : Phase::kNone;
+    return EventPhases(result.phases).phase(of_stack, refused.event);
 }
 
-// A program that tries something else within a pass still needs what the pass has made: then it
-// does nothing but go on with it.
+// A program that tries another way within a pass still needs the pass's memory: then it continues
+// the pass.
 bool goes_on(const ReplayResult& result,
              const RefusedRequest& before,
              const RefusedRequest& now,
@@ -103,7 +103,7 @@ void add_live_blocks(const TraceReader& reader,
         autopsy->older_bytes = older_bytes_of(result, before->event, stacks);
     }
     autopsy->phase = phase_name(phase_at(result, autopsy->refused, stacks));
-    autopsy->step = EventPlaces(result.phases).step(autopsy->refused.event);
+    autopsy->step = EventPhases(result.phases).step(autopsy->refused.event);
 }
 
 void add_request(StackLookup& stacks, Autopsy* autopsy) {

@@ -1,4 +1,5 @@
-// Why a request was refused: what held the device then, what lay free, and how much was missing.
+// Explains a refused request: the holders of the device then, the free memory, and the missing
+// bytes.
 #pragma once
 
 #include <cstdint>
@@ -16,55 +17,56 @@
 
 namespace peakline::report {
 
-// The first that holds, from the top down to kFull: what is free in torch would have been enough,
-// by itself (the first four) or with what the device could still give, and why it was of no use.
+// The first matching reason, from the top down to kFull. Torch's free memory would have been
+// enough, alone (the first four) or with the room on the device; the reason explains why it was
+// unusable.
 enum class RefusalReason : uint8_t {
     kFull,         // too little is free on the device and in torch's segments
     kFragmented,   // enough is free in torch's segments, in pieces that are too small
-    kOtherStream,  // a piece that is large enough lies in segments of another stream
+    kOtherStream,  // a large enough piece is in segments of another stream
     kWaiting,      // enough was freed, but other streams still use it
     kFraction,     // the device has enough, but torch may use only a part of it
-    kOtherPool,    // a piece that is large enough, or enough of them, lies in another pool
-    kPieces,       // enough is free in torch's segments, or waits; in which pieces is not kept
-    kPinned,       // enough would be free, if torch could return segments that have blocks
+    kOtherPool,    // a large enough piece, or enough of them, is in another pool
+    kPieces,       // enough is free in torch's segments, or waits; the pieces are not recorded
+    kPinned,       // enough would be free if torch could return segments with blocks
 };
 
 struct Autopsy {
-    uint64_t number = 0;  // of the request, from 1
+    uint64_t number = 0;  // number of the request, from 1
     RefusedRequest refused;
-    // Whether the program went on: see Note [Caught].
+    // Whether the program continued: see Note [Caught].
     bool is_caught = false;
-    Label line;          // that asked
+    Label line;          // the requesting line
     std::string module;  // empty: none
     std::string phase;
     std::optional<uint32_t> step;
-    std::vector<TrackedBlock> live;  // none where single blocks are not known
-    Table lines;                     // what was live, in bytes of blocks
+    std::vector<TrackedBlock> live;  // none if single blocks are not known
+    Table lines;                     // the live set, in bytes of blocks
     Table categories;
-    // Activations and temporaries from before the refusal before this one: of a run of the code
-    // that failed, so an exception that is kept may hold them.
+    // Activations and temporaries from before the previous refusal: they belong to an earlier run
+    // of the failed code, so a kept exception may hold them.
     uint64_t older_bytes = 0;
-    uint64_t number_before = 0;               // of that refusal; 0: none is known
-    std::optional<RefusedSegments> segments;  // nullopt: the trace does not know them
-    uint64_t device_bytes = 0;                // in all; 0: not known
+    uint64_t number_before = 0;               // number of the previous refusal; 0: none is known
+    std::optional<RefusedSegments> segments;  // nullopt: unknown to the trace
+    uint64_t device_bytes = 0;                // total; 0: unknown
     RefusalReason reason = RefusalReason::kFull;
-    // torch itself refused it: see RefusedRequest::limit_bytes.
+    // Refused by torch itself: see RefusedRequest::limit_bytes.
     bool is_over_limit = false;
-    // How much more had to be free; 0: the device had enough, or its size is not known.
+    // The bytes that were missing; 0: the device had enough, or its size is unknown.
     uint64_t missing_bytes = 0;
 
-    // That the device could still give, within the limit.
+    // Bytes that the device could still provide, within the limit.
     uint64_t room_bytes() const;
-    // In use by others than torch's allocator: contexts, libraries, other processes. nullopt: the
-    // trace does not know torch's segments or the size of the device.
+    // Bytes in use outside of torch's allocator: contexts, libraries, other processes. nullopt: the
+    // trace lacks torch's segments or the size of the device.
     std::optional<uint64_t> outside_bytes() const;
-    // The part of it that other processes have; nullopt: not known.
+    // The part of other processes; nullopt: unknown.
     std::optional<uint64_t> other_process_bytes() const;
-    // The free bytes that `reason` is about.
+    // The free bytes that `reason` refers to.
     const FreePieces* free_pieces() const;
 };
 
-// Of the request that `selection` names, else of the last one. Throws TraceError when there is
+// Explains the request that `selection` names, else the last one. Throws TraceError when there is
 // none.
 Autopsy make_autopsy(const TraceReader& reader,
                      const Selection& selection,
@@ -73,9 +75,9 @@ Autopsy make_autopsy(const TraceReader& reader,
                      const Progress& progress);
 
 // Note [Caught]
-// A program that catches the exception goes on (searches for a batch size, retries). The last
-// request ended the program when its main ended by that exception, or did not end at all (killed,
-// os._exit) and allocated nothing after it. All others were caught.
+// A program that catches the exception continues (searches for a batch size, retries). The last
+// request ended the program if that exception ended its main, or if main never ended (killed,
+// os._exit) and allocated nothing after it. All other requests were caught.
 bool ended_the_program(const TraceReader& reader, const RefusedRequests& refused);
 
 const char* reason_name(RefusalReason reason);

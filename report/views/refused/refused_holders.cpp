@@ -10,7 +10,7 @@
 namespace peakline::report {
 namespace {
 
-// A search names allocations by ordinals of the whole run, which a trace that keeps less does not
+// A search identifies allocations by ordinals of the whole run, which a bounded trace does not
 // count.
 using BlockName = std::tuple<uint64_t, uint64_t, uint32_t>;
 
@@ -51,7 +51,7 @@ void keep_only(const LiveThen& live, HolderList* list) {
     }
 }
 
-// A search looks at the largest blocks: so many of the largest then, and what it has of them.
+// A search examines the largest blocks: compare as many of the largest ones then with its result.
 void count_gone(const Autopsy& autopsy, RefusedHolders* found) {
     std::vector<uint64_t> sizes;
     for (const TrackedBlock& one : autopsy.live) {

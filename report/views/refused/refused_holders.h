@@ -1,4 +1,4 @@
-// What kept the blocks alive that were live when a request was refused.
+// The holders of the blocks that were live when a request was refused.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@ namespace peakline::report {
 
 struct RefusedHolders {
     HolderList list;  // only of blocks that were live when the request was refused
-    // Of the largest blocks then, as many as the search looked at: what it has not.
+    // Bytes of the largest blocks then, as many as the search examined, that it did not find.
     uint64_t gone_bytes = 0;
 };
 
-// A search looks soon after a refusal, when the program may have let go of the memory, or goes on
-// with what an earlier one saw. So the search is chosen that saw most of what was live, the next
-// one first. nullopt: none saw any of it.
+// A search runs soon after a refusal, when the program may already have released the memory, or
+// continues an earlier search. So this chooses the search that saw most of the live set, the next
+// one first. nullopt: no search saw any of it.
 std::optional<RefusedHolders> find_refused_holders(const TraceReader& reader,
                                                    const Autopsy& autopsy,
                                                    StackLookup& stacks);

@@ -1,4 +1,4 @@
-// What stands beside the autopsy of one request: the other requests.
+// The other refused requests, listed below the autopsy of one.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct RefusedLine {
     uint64_t last_number = 0;
 };
 
-// All but the request of this number (from 1), by line, most requests first.
+// All requests except this number (from 1), by line, most requests first.
 std::vector<RefusedLine> refused_lines_without(const RefusedRequests& refused,
                                                uint64_t shown,
                                                StackLookup& stacks);

@@ -13,7 +13,7 @@
 namespace peakline::report {
 namespace {
 
-// The map of the device when the request was refused.
+// Builds the map of the device at the refusal.
 class MapOfRequest : public BlockFollower {
 public:
     // Both must outlive this.
@@ -24,7 +24,7 @@ public:
         addresses_.restore(checkpoint, refused_.request.device);
         const auto use = checkpoint.standing->uses.find(refused_.request.device);
         use_ = use != checkpoint.standing->uses.end() ? use->second : use_;
-        bool is_ours = false;  // the segment before
+        bool is_ours = false;  // whether the previous segment is on the device
         for (const RareEvent& event : checkpoint.standing->records) {
             if (const auto segment = event.as<format::Segment>()) {
                 is_ours = segment->device == refused_.request.device;
@@ -52,7 +52,7 @@ public:
 
     void on_rare(const RareEvent& event, EventTime at) {
         const auto processes = event.as<format::DeviceProcesses>();
-        // What is said first was so before.
+        // Facts in the first record after the refusal were true before it.
         if (processes && processes->device == refused_.request.device &&
             processes->other_bytes <= kMaxBlockBytes && !(is_taken_ && use_.knows_others)) {
             use_.apply(*processes);
@@ -72,7 +72,7 @@ public:
     }
 
     const MemoryMap& map() const { return map_; }
-    // 0: the default one.
+    // 0: the default pool.
     uint64_t pool_of_request() const { return pool_of_request_; }
     std::optional<uint64_t> other_process_bytes() const {
         return use_.knows_others ? std::optional(use_.other_bytes) : std::nullopt;
@@ -87,7 +87,7 @@ private:
         return shape.device == refused_.request.device;
     }
 
-    // The record stands behind that of a segment, or behind the refusal.
+    // The record comes after that of a segment, or after the refusal.
     void note_pool(uint64_t pool, uint64_t event) {
         if (!is_taken_) {
             pools_[last_address_] = pool;
@@ -118,7 +118,7 @@ private:
     static constexpr uint64_t kEventsToPool = 2;
     bool is_taken_ = false;
     uint64_t last_address_ = 0;
-    std::map<uint64_t, uint64_t> pools_;  // private ones, by address of a segment
+    std::map<uint64_t, uint64_t> pools_;  // private pools, by address of a segment
     uint64_t pool_of_request_ = 0;
 };
 
@@ -133,7 +133,7 @@ bool is_small_pool(const MapSegment& segment, BlocksOfSegment blocks) {
             segment.range.bytes == RefusedSegments::kSmallSegmentBytes);
 }
 
-// Adds up free pieces, and the blocks that lie beside them.
+// Sums free pieces, and the blocks next to them.
 class Pieces {
 public:
     explicit Pieces(StackLookup& stacks) : stacks_(stacks) {}

@@ -1,5 +1,5 @@
-// Why torch's segments could not serve a request that the device refused: what lay free in them,
-// and which lines kept it from being one piece or from going back to the device.
+// Explains why torch's segments could not serve a request that the device refused: the free memory
+// in them, and the lines that kept it from being one piece or from returning to the device.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@
 
 namespace peakline::report {
 
-// Blocks of a line in segments that have free bytes a request could have used.
+// Blocks of a line in segments with free bytes that a request could have used.
 struct PinningRow {
     Label label;
     uint64_t bytes = 0;
     uint64_t count = 0;
-    uint64_t free_bytes = 0;  // of the segments they lie in
+    uint64_t free_bytes = 0;  // of their segments
 };
 
 struct FreePieces {
@@ -29,10 +29,10 @@ struct FreePieces {
     std::vector<PinningRow> pins;  // most free bytes first
 };
 
-// Free pieces that a request can use lie in segments of its stream and of its pool: a CUDA graph
-// and a MemPool have pools of their own, and in each torch serves small requests (up to 1 MiB) and
-// others from different segments. Before torch gives up it returns the segments of all streams that
-// have no block, so the others are pinned: their free bytes are of use to nobody.
+// A request can use free pieces in segments of its stream and of its pool. A CUDA graph and a
+// MemPool have pools of their own, and in each pool torch serves small requests (up to 1 MiB) and
+// others from different segments. Before torch fails it returns the segments of all streams without
+// blocks, so the other segments are pinned: their free bytes are unusable.
 struct RefusedSegments {
     static constexpr uint64_t kSmallBytes = 1 << 20;         // kSmallSize of torch's allocator
     static constexpr uint64_t kSmallSegmentBytes = 2 << 20;  // kSmallBuffer
@@ -45,15 +45,16 @@ struct RefusedSegments {
     FreePieces pinned;           // in all segments of its pool
     FreePieces of_other_pools;
     uint64_t largest_of_other_streams_bytes = 0;  // in the same pool
-    bool is_in_own_pool = false;                  // the request is of a graph's pool, or a MemPool
-    // What other processes have of the device; nullopt: nobody could say. See Note [Other
+    // the request belongs to a pool of a graph or a MemPool
+    bool is_in_own_pool = false;
+    // Bytes that other processes use on the device; nullopt: no source had it. See Note [Other
     // processes] in allocator/record/levels/device_use.h.
     std::optional<uint64_t> other_process_bytes;
-    // Of a request before the kept events: only reserved, waiting and free bytes are known.
+    // False for a request before the kept events: only reserved, waiting and free bytes are known.
     bool knows_pieces = true;
 };
 
-// nullopt: the trace does not know its segments.
+// nullopt: the trace lacks its segments.
 std::optional<RefusedSegments> find_refused_segments(const TraceReader& reader,
                                                      const RefusedRequest& refused,
                                                      StackLookup& stacks,

@@ -8,9 +8,9 @@
 namespace peakline::report {
 namespace {
 
-// A second at most; `whatif --search` has no limit.
+// Takes at most a second; `whatif --search` has no limit.
 constexpr uint64_t kMaxAllocs = 500'000;
-// The one that costs nothing where it helps.
+// The setting without cost.
 constexpr const char* kHarmless = "expandable_segments:True";
 
 bool may_be_served(const Autopsy& autopsy) {

@@ -1,4 +1,4 @@
-// A setting of torch's allocator under which a request that was refused is served.
+// Finds a setting of torch's allocator that serves a refused request.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@ namespace peakline::report {
 
 struct ServingSetting {
     bool is_known = false;  // the run was replayed
-    std::string text = {};  // empty: nothing that was tried serves the request
+    std::string text = {};  // empty: no tried setting serves the request
 };
 
-// Replays the run under what `whatif --search` tries. Unknown where no setting could help, where
-// the model does not make this run again, and where the trace is too long for a reader who waits.
+// Replays the run under the settings of `whatif --search`. Unknown if no setting could help, if the
+// model does not reproduce this run, or if the trace is too long for an interactive command.
 ServingSetting find_serving_setting(const TraceReader& reader,
                                     const Autopsy& autopsy,
                                     StackLookup& stacks,

@@ -9,7 +9,7 @@
 namespace peakline::report {
 namespace {
 
-constexpr size_t kSetsLookedAt = 64;  // that share most
+constexpr size_t kSetsLookedAt = 64;  // the sets that share most
 
 uint64_t up_to_512(uint64_t bytes) {
     return (bytes + kLeastBlockBytes - 1) / kLeastBlockBytes * kLeastBlockBytes;
@@ -30,7 +30,7 @@ public:
         }
         last_tick_ = main_has_ended_ ? last_tick_ : at.tick;
     }
-    // When the blocks were made is not known: they count from here.
+    // The times when the blocks were made are unknown: they count from here.
     void restore(const Checkpoint& checkpoint) {
         last_tick_ = checkpoint.tick;
         pieces_.restore(checkpoint);
@@ -115,7 +115,7 @@ private:
             while (segment != state_.segments.end() && segment->end() <= block.address) {
                 ++segment;
             }
-            // Above another block: damage.
+            // An overlap with another block is damage.
             const bool is_inside = segment != state_.segments.end() &&
                                    block.address >= std::max(segment->address, covered_to) &&
                                    block.bytes <= segment->end() - block.address;
@@ -132,13 +132,13 @@ private:
     uint64_t event_;
     bool is_done_ = false;
     bool main_has_ended_ = false;
-    uint64_t last_tick_ = 0;                 // of main
+    uint64_t last_tick_ = 0;                 // last tick of main
     std::map<uint64_t, StateBlock> blocks_;  // by ordinal, of the moment
     SegmentPieces pieces_;
     AllocatorState state_;
 };
 
-// Whole units without a block can be returned, what is before and behind them cannot.
+// Whole units without a block can be returned, the parts before and after them cannot.
 void add_units(const StateSegment& segment,
                uint64_t begin,
                uint64_t end,
@@ -288,7 +288,7 @@ SegmentPins pins_of(const PinInput& input) {
             return one.sole_bytes != two.sole_bytes ? one.sole_bytes > two.sole_bytes
                                                     : one.shared_bytes > two.shared_bytes;
         });
-    // Only sets that own a part together can do more than their lines alone.
+    // Only sets that own a common part can free more than their lines alone.
     std::vector<std::pair<uint64_t, const std::set<uint32_t>*>> largest;
     for (const auto& [set, bytes] : shared) {
         largest.emplace_back(bytes, &set);

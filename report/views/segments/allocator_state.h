@@ -1,5 +1,5 @@
-// What torch's allocator has of one device at a moment: segments, the blocks in them, and why every
-// byte is there.
+// The memory of torch's allocator on one device at a moment: segments, their blocks, and the cause
+// of every byte.
 #pragma once
 
 #include <algorithm>
@@ -19,21 +19,22 @@ struct StateBlock {
     uint64_t bytes = 0;
     uint64_t requested_bytes = 0;
     uint64_t made_tick = 0;
-    uint64_t rounded_bytes = 0;  // as rounded_request() says
+    uint64_t rounded_bytes = 0;  // from rounded_request()
     uint32_t context = 0;
-    bool is_waiting = false;  // given up, in use by another stream
-    // Until the program gave it up, also behind the moment; or to the end of main.
+    bool is_waiting = false;  // freed by the program, in use by another stream
+    // Until the program freed it, even after the moment; or to the end of main.
     uint64_t lived_ticks = 0;
     bool is_freed = false;  // by then
 };
 
-// Neighbouring pieces of an expandable segment are one.
+// Neighbouring pieces of an expandable segment are joined.
 struct StateSegment {
     uint64_t address = 0;
     uint64_t bytes = 0;
-    uint64_t unit_bytes = 0;  // that comes and goes by itself; of a plain segment: all
-    uint64_t pool = 0;        // private one
-    uint64_t serial = 0;      // of SegmentPieces
+    // size of the units that are mapped alone; all bytes of a plain segment
+    uint64_t unit_bytes = 0;
+    uint64_t pool = 0;    // private pool
+    uint64_t serial = 0;  // from SegmentPieces
     uint32_t stream = 0;
     bool is_expandable = false;
     std::vector<StateBlock> blocks = {};  // by address
@@ -45,24 +46,24 @@ struct AllocatorState {
     uint32_t device = 0;
     uint64_t tick = 0;
     std::vector<StateSegment> segments;  // by address
-    std::set<uint64_t> used_pools;       // private ones that somebody owns
-    uint64_t outside_bytes = 0;          // of blocks in no segment that the trace knows
+    std::set<uint64_t> used_pools;       // private pools with an owner
+    uint64_t outside_bytes = 0;          // of blocks outside of known segments
     std::string settings_fault;          // see AllocatorSettings
 };
 
-// What torch makes of a request under `settings`, in a block of `block_bytes`: one that a graph's
-// pool got back may be smaller.
+// The rounded size of a request under `settings`, in a block of `block_bytes`: a restored block of
+// a graph's pool may be smaller.
 uint64_t rounded_request(const AllocatorSettings& settings,
                          uint64_t requested_bytes,
                          uint64_t block_bytes);
 
-// After this event, counted from 0.
+// The state after this event, counted from 0.
 AllocatorState find_allocator_state(const TraceReader& reader,
                                     uint32_t device,
                                     uint64_t event,
                                     const Progress& progress);
 
-// Of free bytes: see Note [Causes].
+// The cause of free bytes: see Note [Causes].
 enum class FreeCause : uint8_t { kWhole, kPinned, kUnit, kPartial, kPrivate };
 
 struct FreePiece {
@@ -75,15 +76,15 @@ std::vector<FreePiece> free_pieces(const StateSegment& segment, bool is_pool_use
 const char* cause_name(FreeCause cause);
 
 // Note [Causes]
-// Every reserved byte has one:
+// Every reserved byte has one cause:
 //   live      in blocks of the program; parts of it are rounding to 512 bytes, to divisions of
 //             powers of two, and remainders too small to split off
-//   waiting   in blocks that were given up, but other streams use
+//   waiting   in blocks that the program freed, but other streams use
 //   whole     in segments without a block: empty_cache() returns them
 //   pinned    in segments with a block
 //   unit      in units of expandable segments without a block: returned as well
 //   partial   in units with a block
-//   private   in pools of graphs and of the program: nobody else gets them
+//   private   in pools of graphs and of the program: not usable by others
 struct ReservedCauses {
     static constexpr size_t kFreeCauses = 5;
 
@@ -100,21 +101,22 @@ struct ReservedCauses {
 };
 ReservedCauses find_causes(const AllocatorState& state);
 
-// What a line keeps from going back to the device, beyond what empty_cache() returns now.
+// The memory that a line's blocks keep from returning to the device, beyond what empty_cache()
+// returns now.
 struct SegmentPin {
-    uint32_t line = 0;  // as line_of gave it
+    uint32_t line = 0;  // number from line_of
     uint64_t own_bytes = 0;
     uint64_t block_count = 0;
-    uint64_t sole_bytes = 0;       // goes back when the line's blocks are gone
-    uint64_t sole_free_bytes = 0;  // of it, not in blocks
-    uint64_t shared_bytes = 0;     // other lines' blocks lie in the same segments
-    uint64_t oldest_tick = 0;      // where the first of its blocks was made
-    // Of the blocks there at the moment, up to where the program gave them up, or main ended.
+    uint64_t sole_bytes = 0;       // returned when the line's blocks are gone
+    uint64_t sole_free_bytes = 0;  // its part outside of blocks
+    uint64_t shared_bytes = 0;     // in segments with blocks of other lines, too
+    uint64_t oldest_tick = 0;      // when its first block was made
+    // Lives of the blocks at the moment, until the program freed them or main ended.
     uint64_t median_ticks = 0;
     uint64_t longest_ticks = 0;
-    uint64_t freed_count = 0;  // given up until then
+    uint64_t freed_count = 0;  // freed until then
 };
-// Lines whose blocks must all go for this.
+// To return these bytes, all blocks of these lines must be freed.
 struct PinningSet {
     std::vector<uint32_t> lines;
     uint64_t bytes = 0;
@@ -125,11 +127,11 @@ struct SegmentPins {
 
     static constexpr size_t kMostSets = 5;
 };
-// `line_of` numbers the line of a context.
+// `line_of` returns the number of a context's line.
 template <class LineOf>
 SegmentPins find_pins(const AllocatorState& state, LineOf line_of);
 
-// One part that goes back by itself, and the lines of its blocks.
+// A part that is returned alone, and the lines of its blocks.
 struct PinnedPart {
     uint64_t bytes = 0;
     uint64_t used_bytes = 0;
@@ -147,8 +149,8 @@ struct PinInput {
     std::vector<PinnedPart> parts;
 };
 SegmentPins pins_of(const PinInput& input);
-// The parts of a segment that a block of the program keeps: all of a plain one, units of others.
-// A block that waits comes back by itself. visit(part, block)
+// Adds the parts of a segment that a block of the program keeps: a plain segment as a whole, an
+// expandable one by units. A waiting block returns without the program.
 template <class LineOf>
 void add_parts(const StateSegment& segment, LineOf line_of, std::vector<PinnedPart>* parts) {
     const uint64_t unit = segment.unit_bytes != 0 ? segment.unit_bytes : segment.bytes;
@@ -183,7 +185,7 @@ SegmentPins find_pins(const AllocatorState& state, LineOf line_of) {
                                         block.is_freed});
             }
         }
-        // Pools in use keep their segments, whatever is in them.
+        // Pools in use keep their segments in any case.
         if (segment.pool == 0 || state.used_pools.count(segment.pool) == 0) {
             add_parts(segment, line_of, &input.parts);
         }

@@ -1,4 +1,4 @@
-// Where the live blocks of a device lie, as events come.
+// The addresses of the live blocks of a device, event by event.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ public:
     explicit LiveAddresses(const BlockStream& stream)
         : stream_(stream), slot_of_(stream.reader().max_alloc_count()) {}
 
-    // The blocks of a device where a stream begins at a checkpoint.
+    // Adds the device's blocks at the checkpoint where a stream begins.
     void restore(const Checkpoint& checkpoint, uint32_t device) {
         for (uint64_t ordinal = 0; ordinal < checkpoint.blocks.size(); ++ordinal) {
             const BaselineBlock& block = checkpoint.blocks[ordinal];
@@ -23,11 +23,11 @@ public:
             }
         }
     }
-    // Of blocks of the device; a free is reported while its block stands in the stream's table.
+    // For blocks of the device; a free comes while its block is still in the stream's table.
     void on_alloc(const BlockAlloc& block) {
         slot_of_.put(block.ordinal, addresses_.add(block.address) + 1);
     }
-    // A block that another stream still uses stays until that has ended.
+    // A block that another stream still uses stays until that use has ended.
     void on_free(const BlockFree& block) {
         if (block.kind != FreeKind::kDeferred && slot_of_.at(block.ordinal) != 0) {
             addresses_.remove(slot_of_.at(block.ordinal) - 1);
@@ -35,7 +35,7 @@ public:
         }
     }
 
-    // visit(ordinal, shape, address) of each.
+    // Calls visit(ordinal, shape, address) for each block.
     template <class Visit>
     void for_each(Visit visit) const {
         slot_of_.for_each(stream_.next_ordinal(), [&](uint64_t ordinal) {

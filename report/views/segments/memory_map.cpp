@@ -10,7 +10,8 @@ bool is_larger(const MapBlock& one, const MapBlock& other) {
     return one.bytes != other.bytes ? one.bytes > other.bytes : one.address < other.address;
 }
 
-// Covered bytes and holes; `blocks` by address. In a damaged trace they may lie above each other.
+// Measures covered bytes and holes; `blocks` are sorted by address. In a damaged trace they may
+// overlap.
 void measure(MapSegment& segment, std::span<const MapBlock> blocks) {
     uint64_t covered_to = segment.range.address;
     const auto add_hole = [&](uint64_t bytes) {

@@ -1,5 +1,5 @@
-// Where the blocks lie in torch's segments at one moment, and the holes between them. Every sum is
-// of all blocks, also where the smallest are left out of the list.
+// The addresses of blocks in torch's segments at one moment, and the holes between them. Every sum
+// includes all blocks, also the smallest ones that are left out of the list.
 #pragma once
 
 #include <cstddef>
@@ -23,9 +23,9 @@ struct MapSegment {
     uint64_t block_count = 0;
     uint64_t hole_count = 0;
     uint64_t largest_hole_bytes = 0;
-    uint64_t unlisted_bytes = 0;  // of the smallest blocks, which are not in the list
+    uint64_t unlisted_bytes = 0;  // bytes of the smallest blocks, which are not in the list
     uint64_t unlisted_count = 0;
-    size_t block_end = 0;  // its listed blocks end here and begin where those before it end
+    size_t block_end = 0;  // end of its listed blocks, which begin at the previous segment's end
 
     uint64_t free_bytes() const { return range.bytes - block_bytes; }
 };
@@ -36,12 +36,12 @@ struct MemoryMap {
     uint64_t tick = 0;
     std::vector<MapSegment> segments;  // by stream, then by address
     std::vector<MapBlock> blocks;      // by segment, then by address
-    // Blocks in no segment that the trace knows: it was obtained before recording began.
+    // Blocks outside of known segments: those were obtained before recording began.
     uint64_t outside_bytes = 0;
     uint64_t outside_count = 0;
 };
 
-// `segments` by address. Lists the largest `max_blocks`.
+// `segments` are sorted by address. Lists the largest `max_blocks`.
 MemoryMap make_memory_map(const std::vector<SegmentRange>& segments,
                           std::vector<MapBlock> blocks,
                           size_t max_blocks = MemoryMap::kMaxBlocks);

@@ -31,7 +31,7 @@ void SegmentPieces::on_rare(const RareEvent& event) {
             last_->second.pool = pool->pool;
         }
     } else if (event.type == format::ExtendedType::kRefusal) {
-        last_ = pieces_.end();  // a pool behind it is that of the request
+        last_ = pieces_.end();  // a following pool record belongs to the request
     } else if (const auto call = event.as<format::AllocatorCall>()) {
         count(*call);
     } else if (const auto given = event.as<format::AllocatorSettings>()) {

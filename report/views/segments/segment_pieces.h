@@ -1,5 +1,5 @@
-// Torch's segments of one device as events come, in the pieces that come and go: private pools, who
-// owns them, and the settings that hold.
+// Follows the pieces of torch's segments on one device event by event, with their private pools,
+// the pools' owners, and the current settings.
 #pragma once
 
 #include <cstdint>
@@ -23,24 +23,25 @@ public:
         uint64_t address = 0;
     };
 
-    // `definitions` must outlive this. take_changes() is for who follows every piece.
+    // `definitions` must outlive this. `keeps_changes` enables take_changes(), for callers that
+    // follow every piece.
     SegmentPieces(const Definitions& definitions, uint32_t device, bool keeps_changes = false);
 
-    // Before the first event of a stream that begins at a checkpoint.
+    // Call it before the first event of a stream that begins at a checkpoint.
     void restore(const Checkpoint& checkpoint);
     void on_rare(const RareEvent& event);
 
     const ByAddress& by_address() const { return pieces_; }
     uint64_t bytes() const { return bytes_; }
-    // Of the newest piece: those that come later have higher ones.
+    // The serial of the newest piece; later pieces have higher ones.
     uint64_t last_serial() const { return serial_; }
     const AllocatorSettings& settings() const { return settings_; }
-    // Neighbouring pieces of an expandable segment are one; by address.
+    // Joins neighbouring pieces of an expandable segment; sorted by address.
     std::vector<StateSegment> joined() const;
-    // Private ones that somebody owns now.
+    // Private pools that have an owner now.
     std::set<uint64_t> used_pools() const;
-    // Pieces that came and went since the last call. The pool of a new one follows in a record of
-    // its own: look for it when other events have come.
+    // Pieces added and removed since the last call. The pool of a new piece follows in its own
+    // record: read it after later events.
     std::vector<Change> take_changes() { return std::exchange(changes_, {}); }
 
 private:
@@ -54,8 +55,8 @@ private:
     bool keeps_changes_;
     AllocatorSettings settings_;
     ByAddress pieces_;
-    ByAddress::iterator last_ = pieces_.end();  // that the next record may be about
-    std::map<uint64_t, uint64_t> owners_;       // of private pools
+    ByAddress::iterator last_ = pieces_.end();  // the next record may describe it
+    std::map<uint64_t, uint64_t> owners_;       // owners of private pools
     uint64_t serial_ = 0;
     uint64_t bytes_ = 0;  // of all pieces
     std::vector<Change> changes_;

@@ -7,7 +7,7 @@
 namespace peakline::report {
 
 void SegmentRanges::apply(const format::Segment& segment) {
-    // No hardware has that much: damage.
+    // No hardware has so many bytes: damage.
     if (segment.bytes == 0 || segment.bytes > kMaxBlockBytes ||
         segment.address > UINT64_MAX - segment.bytes) {
         return;

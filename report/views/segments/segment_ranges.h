@@ -1,6 +1,6 @@
-// The memory that torch's allocator holds of one device at a moment: segments as they come and go.
-// An expandable segment is a range of address space of which parts are mapped: neighbouring parts
-// of one stream are one segment, as torch.cuda.memory_snapshot() has them.
+// The memory of torch's allocator on one device at a moment: its segments, event by event. An
+// expandable segment is a range of address space with mapped parts: neighbouring parts of one
+// stream are one segment, as in torch.cuda.memory_snapshot().
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ struct SegmentRange {
 
 class SegmentRanges {
 public:
-    // Of this device. A damaged trace may say anything: the newest record is right.
+    // `segment` must be of this device. In a damaged trace the newest record is right.
     void apply(const format::Segment& segment);
-    // By address, none above another.
+    // Sorted by address, without overlaps.
     std::vector<SegmentRange> now() const;
 
 private:

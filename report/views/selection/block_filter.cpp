@@ -49,7 +49,7 @@ size_t BlockFilter::row_of(KeyTexts& known, const Label& label) {
 
 void BlockFilter::see(const BlockGroup& group) {
     for (size_t i = 0; i < where_.size(); ++i) {
-        const auto [at, is_new] = known_[i].row_of_place.try_emplace(key_of_group(group), 0);
+        const auto [at, is_new] = known_[i].row_of_group.try_emplace(key_of_group(group), 0);
         if (is_new) {
             at->second = row_of(known_[i], keys_.place(keys_.row_key_count() + i, group).label);
         }
@@ -97,7 +97,7 @@ void BlockFilter::decide() {
 bool BlockFilter::takes(const BlockGroup& group) {
     decide();
     return std::all_of(known_.begin(), known_.end(), [&group](const KeyTexts& known) {
-        return known.is_taken[known.row_of_place.at(key_of_group(group))];
+        return known.is_taken[known.row_of_group.at(key_of_group(group))];
     });
 }
 

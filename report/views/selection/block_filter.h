@@ -1,9 +1,9 @@
-// What --where shows: blocks whose rows of the keys named there have the texts named there.
+// The filter of --where: selects blocks by the texts of their rows in the given keys.
 //
 // Note [Texts before globs]
-// A value that is the whole text of a row stands for this row alone; only one that is none is a
-// glob. So names with * ? [ in them, as h.*.mlp with --fold, are given as they are shown. That
-// needs all texts before the first answer.
+// A value that is the whole text of a row selects this row alone; only a value that is not is a
+// glob. So names that contain * ? [, such as h.*.mlp with --fold, are written as shown. This needs
+// all texts before the first decision.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ namespace peakline::report {
 struct UnmatchedValue {
     std::string key;
     std::string value;
-    std::vector<std::string> nearest;  // texts that blocks have
+    std::vector<std::string> nearest;  // texts that do occur
 };
 
-// How a row may be written, its shown form first: with its path shortened and in full.
+// The texts of a row, its shown form first: with its path shortened and in full.
 using TextsOfLabel = std::function<std::vector<std::string>(const Label&)>;
 
 // The row of LiveBlocks::unknown_bytes.
@@ -32,22 +32,22 @@ Label unknown_label(const LiveBlocks& blocks);
 
 class BlockFilter {
 public:
-    // The keys of `where` follow those of the rows in `keys`. All must outlive this.
+    // `where`: its keys follow those of the rows in `keys`. All must outlive this.
     BlockFilter(const std::vector<WhereKey>& where, const BlockKeys& keys, TextsOfLabel texts_of);
 
-    // All blocks, before the first question. See Note [Texts before globs].
+    // Call it with all blocks, before the first takes(). See Note [Texts before globs].
     void see(const BlockGroup& group);
-    // The bytes that no group has.
+    // The same for the bytes that no group has.
     void see_unknown(const LiveBlocks& blocks);
     bool takes(const BlockGroup& group);
     bool takes_unknown(const LiveBlocks& blocks);
-    // After the last of see().
+    // Call it after the last see().
     std::vector<UnmatchedValue> unmatched() const;
 
 private:
-    // The rows that one key makes.
+    // The rows of one key.
     struct KeyTexts {
-        std::map<GroupKey, size_t> row_of_place;
+        std::map<GroupKey, size_t> row_of_group;
         std::map<std::string, size_t> row_of_key;
         std::vector<std::vector<std::string>> texts;  // by row
         std::vector<bool> is_taken;                   // by row
@@ -66,7 +66,7 @@ private:
     bool is_decided_ = false;
 };
 
-// Leaves out the groups, and the single blocks where there are any, that the filter does not take.
+// Removes the groups, and the single blocks if there are any, that the filter does not take.
 void leave_out(BlockFilter& filter, format::Measure measure, LiveBlocks* blocks);
 
 }  // namespace peakline::report

@@ -1,4 +1,4 @@
-// The promise of every view of live blocks: its parts sum to the level.
+// Checks for every view of live blocks that its parts sum to the level.
 #pragma once
 
 #include <cstdint>

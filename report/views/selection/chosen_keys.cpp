@@ -24,7 +24,8 @@ const Grouping* answered_key(const TraceReader& reader, const std::string& key, 
     return &grouping;
 }
 
-// Torch's blocks have lives and tensors; what the driver gave was asked for somewhere.
+// Only torch's blocks have lives and tensors; memory from the driver has only the context of its
+// request.
 void refuse_key_of_blocks(const Selection& selection, const std::string& key, KeyUse use) {
     const Grouping& grouping = find_grouping(key, use);
     if (grouping.facet == nullptr && !grouping.needs_tensors) {

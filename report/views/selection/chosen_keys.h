@@ -1,4 +1,4 @@
-// The keys of a selection as groupings, checked against what a trace knows.
+// The keys of a selection as groupings, checked against the trace.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace peakline::report {
 
-// Those of the rows, then those of --where. Throws TraceError when there is no such key, or the
-// trace cannot answer it.
+// Returns the keys of the rows, then those of --where. Throws TraceError when there is no such key,
+// or the trace lacks its data.
 std::vector<const Grouping*> chosen_keys(const TraceReader& reader, const Selection& selection);
 
 }  // namespace peakline::report

@@ -13,7 +13,7 @@
 namespace peakline::report {
 namespace {
 
-// Where the program freed each block, which AllFacts does not keep.
+// The context of each block's free, which AllFacts does not keep.
 class FreeContexts : public BlockFollower {
 public:
     explicit FreeContexts(const BlockStream& stream)
@@ -35,7 +35,7 @@ private:
     bool is_main_over_ = false;
 };
 
-// What became of every block, and what the keys make of it.
+// The life of every block, and the facets that the keys derive from it.
 class Lives {
 public:
     Lives(const TraceReader& reader, BlockKeys& keys, const Progress& progress)
@@ -63,10 +63,10 @@ private:
     std::optional<FacetsOfBlocks> facets_;
 };
 
-// Numbers the places of all blocks.
-class PlaceFollower : public BlockFollower {
+// Numbers the groups of all blocks.
+class GroupFollower : public BlockFollower {
 public:
-    PlaceFollower(const BlockStream& stream, Lives* lives)
+    GroupFollower(const BlockStream& stream, Lives* lives)
         : definitions_(stream.definitions()),
           lives_(lives),
           found_{{}, std::vector<uint32_t>(stream.reader().max_alloc_count() + 1)} {}
@@ -78,7 +78,7 @@ public:
     }
     void on_alloc(const BlockAlloc& block) { add(block.ordinal, block.shape); }
 
-    BlockPlaces take() { return std::move(found_); }
+    NumberedGroups take() { return std::move(found_); }
 
 private:
     void add(uint64_t ordinal, const AllocationShape& shape) {
@@ -89,29 +89,29 @@ private:
         group.count = 1;
         group.tensor = definitions_.tensor_of(ordinal);
         group.facets = lives_ != nullptr ? lives_->facets_of(ordinal, group) : 0;
-        const auto next = static_cast<uint32_t>(found_.places.size());
+        const auto next = static_cast<uint32_t>(found_.groups.size());
         const auto [at, is_new] = numbers_.try_emplace(key_of_group(group), next);
         if (is_new) {
-            found_.places.push_back(group);
+            found_.groups.push_back(group);
         }
-        found_.place_of_block[ordinal] = at->second;
+        found_.group_of_block[ordinal] = at->second;
     }
 
     const Definitions& definitions_;
     Lives* lives_;
     std::map<GroupKey, uint32_t> numbers_;
-    BlockPlaces found_;
+    NumberedGroups found_;
 };
 
 }  // namespace
 
-BlockPlaces number_places(const TraceReader& reader, BlockKeys& keys, const Progress& progress) {
+NumberedGroups number_groups(const TraceReader& reader, BlockKeys& keys, const Progress& progress) {
     std::optional<Lives> lives;
     if (keys.follow_blocks()) {
         lives.emplace(reader, keys, progress);
     }
     BlockStream stream(reader);
-    PlaceFollower follower(stream, lives.has_value() ? &*lives : nullptr);
+    GroupFollower follower(stream, lives.has_value() ? &*lives : nullptr);
     stream.run(progress, follower);
     return follower.take();
 }
@@ -120,17 +120,17 @@ std::vector<bool> select_blocks(const TraceReader& reader,
                                 BlockKeys& keys,
                                 BlockFilter& filter,
                                 const Progress& progress) {
-    const BlockPlaces found = number_places(reader, keys, progress);
-    for (const BlockGroup& place : found.places) {
-        filter.see(place);
+    const NumberedGroups found = number_groups(reader, keys, progress);
+    for (const BlockGroup& group : found.groups) {
+        filter.see(group);
     }
-    std::vector<bool> is_place_shown;
-    for (const BlockGroup& place : found.places) {
-        is_place_shown.push_back(filter.takes(place));
+    std::vector<bool> is_group_shown;
+    for (const BlockGroup& group : found.groups) {
+        is_group_shown.push_back(filter.takes(group));
     }
     std::vector<bool> shown;
-    for (const uint32_t place : found.place_of_block) {
-        shown.push_back(place < is_place_shown.size() && is_place_shown[place]);
+    for (const uint32_t group : found.group_of_block) {
+        shown.push_back(group < is_group_shown.size() && is_group_shown[group]);
     }
     return shown;
 }

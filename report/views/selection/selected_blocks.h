@@ -1,4 +1,4 @@
-// The blocks of a whole trace by the answers of keys, and which of them --where shows. For views
+// The blocks of a whole trace by the values of keys, and the ones that --where selects. For views
 // that follow blocks over time.
 #pragma once
 
@@ -10,20 +10,20 @@
 
 namespace peakline::report {
 
-// Blocks of one place have the same answers to all keys.
-struct BlockPlaces {
-    std::vector<BlockGroup> places;        // one block of each
-    std::vector<uint32_t> place_of_block;  // by ordinal
+// Blocks of one group have the same values for all keys.
+struct NumberedGroups {
+    std::vector<BlockGroup> groups;        // one block of each
+    std::vector<uint32_t> group_of_block;  // by ordinal
 };
 
-// One pass over the events, and one before it for keys that look at lives: how a block ends shows
-// when it has ended.
-BlockPlaces number_places(const TraceReader& reader,
-                          BlockKeys& keys,
-                          const Progress& progress = {});
+// One pass over the events, and one before it for keys that need lives: the end of a block is known
+// only when it has ended.
+NumberedGroups number_groups(const TraceReader& reader,
+                             BlockKeys& keys,
+                             const Progress& progress = {});
 
-// By ordinal. The keys of `filter` are `keys`; it has seen all blocks then. Passes as
-// of number_places().
+// By ordinal. The keys of `filter` are `keys`; it has seen all blocks then. Makes the same passes
+// as number_groups().
 std::vector<bool> select_blocks(const TraceReader& reader,
                                 BlockKeys& keys,
                                 BlockFilter& filter,

@@ -18,7 +18,7 @@ namespace {
 constexpr const char* kPhasePrefix = "phase:";
 constexpr size_t kMostRowKeys = 2;
 
-// In the order of MomentKind, which goes on with moments that have no word of their own.
+// In the order of MomentKind, which continues with moments without a word of their own.
 constexpr OptionWord kMoments[] = {
     {"peak", "the highest level"},
     {"end", "the end of the trace"},
@@ -28,13 +28,14 @@ constexpr OptionWord kMoments[] = {
 // In the order of Measure, then of DriverMeasure.
 constexpr OptionWord kMeasures[] = {
     {"allocated", "bytes of blocks"},
-    {"requested", "bytes asked for"},
+    {"requested", "bytes requested by the program"},
     {"reserved", "torch's segments, by the line that made each"},
-    {"device", "all that anybody asked of the driver"},
+    {"device", "all memory requested from the driver"},
 };
 constexpr size_t kBlockMeasures = 2;
 
-// The index of the word in the enum that `words` follows; their count: it is none of them.
+// The index of the word in the enum that `words` follows; the number of words if it is none of
+// them.
 size_t index_of(const std::string& text, std::span<const OptionWord> words) {
     const auto is_it = [&text](const OptionWord& word) { return text == word.name; };
     return static_cast<size_t>(std::find_if(words.begin(), words.end(), is_it) - words.begin());
@@ -71,13 +72,13 @@ void parse_measure(const std::string& text, KnownMeasures measures, Selection* s
     if (measures != KnownMeasures::kAll) {
         refuse("--measure",
                text,
-               "allocated or requested; table, timeline and ledger know what torch reserved and"
-               " what the device holds");
+               "allocated or requested; table, timeline and ledger also know reserved and"
+               " device");
     }
     selection->driver_measure = static_cast<DriverMeasure>(index - kBlockMeasures);
 }
 
-// "oom@2": the second request that a device refused.
+// Parses "oom@2": the second request that a device refused.
 bool parse_request(const std::string& text, uint64_t* number) {
     constexpr std::string_view kPrefix = "oom@";
     const char* const end = text.data() + text.size();
@@ -133,7 +134,7 @@ DeviceChoice parse_device(const std::string& text) {
     return choice;
 }
 
-// "module, lifetime" without the blanks; a key more than once says nothing new.
+// Parses "module, lifetime" without the blanks; ignores repeated keys.
 std::vector<std::string> parse_row_keys(const std::string& text) {
     std::vector<std::string> keys;
     for (size_t begin = 0; begin <= text.size();) {

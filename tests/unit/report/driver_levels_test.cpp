@@ -43,7 +43,7 @@ SelectionText measured(const std::string& measure, const std::string& at = "peak
 
 }  // namespace
 
-TEST_CASE("reserved is what torch has in segments, by the line that made each", "[measure]") {
+TEST_CASE("reserved counts torch's segments, by the line that made each", "[measure]") {
     const EndedTrace trace(kTwoSegments);
     CHECK(trace.rows(measured("reserved")) ==
           "30.00 MB  30.00 MB  30.00 MB  1  a.py:2 (second)\n"
@@ -54,7 +54,7 @@ TEST_CASE("reserved is what torch has in segments, by the line that made each", 
           "20.00 MB  20.00 MB  20.00 MB  1  a.py:1 (first)\n");
 }
 
-TEST_CASE("device is what anybody asked of the driver", "[measure]") {
+TEST_CASE("device counts all memory requested from the driver", "[measure]") {
     const EndedTrace trace(kTwoSegments);
     CHECK(trace.rows(measured("device")) ==
           "30.00 MB  30.00 MB  30.00 MB  1  a.py:2 (second)\n"
@@ -106,7 +106,7 @@ TEST_CASE("units of an expandable segment have the lines that mapped them", "[me
           "20.00 MB  40.00 MB  20.00 MB  1  a.py:2 (second)\n");
 }
 
-TEST_CASE("what a pool of CUDA holds beyond requests is a row", "[measure]") {
+TEST_CASE("memory in a CUDA pool beyond its requests is a row", "[measure]") {
     const EndedTrace trace(R"(
         meta allocator_settings backend:cudaMallocAsync
         start
@@ -140,7 +140,7 @@ TEST_CASE("each device has its own level, and all have a sum", "[measure]") {
     CHECK(trace.rows(text).find("20.00 MB  50.00 MB") != std::string::npos);
 }
 
-TEST_CASE("a key that looks at lives does not know what the driver gave", "[measure]") {
+TEST_CASE("a key that needs lives is refused for memory of the driver", "[measure]") {
     const EndedTrace trace(kTwoSegments);
     SelectionText text = measured("device");
     text.by = "lifetime";
@@ -152,7 +152,7 @@ TEST_CASE("a key that looks at lives does not know what the driver gave", "[meas
                       Catch::Contains("table, timeline and ledger know"));
 }
 
-TEST_CASE("the timeline shows the level that is asked for", "[measure]") {
+TEST_CASE("the timeline shows the level of the chosen measure", "[measure]") {
     const EndedTrace trace(kTwoSegments);
     ReportOptions options;
     options.selection = measured("device");

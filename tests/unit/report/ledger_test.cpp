@@ -67,7 +67,8 @@ TEST_CASE("a segment of torch and the driver's memory under it count once", "[le
     CHECK(bytes_of(ledger_of(trace, "peak"), "torch live") == 5'000'000);
 }
 
-TEST_CASE("each step belongs to what came before its sample", "[ledger]") {
+TEST_CASE("each change of the device's level is explained by the record before its sample",
+          "[ledger]") {
     const OpenTrace trace(R"(
         start
         sample 1 900000000 1000000000
@@ -91,7 +92,7 @@ TEST_CASE("each step belongs to what came before its sample", "[ledger]") {
     CHECK(ledger.used_bytes == 103'000'000);
 }
 
-TEST_CASE("what grew by itself is known at the next sample only", "[ledger]") {
+TEST_CASE("growth without a record appears at the next sample only", "[ledger]") {
     const OpenTrace trace(R"(
         start
         sample 1 900000000 1000000000
@@ -108,7 +109,7 @@ TEST_CASE("what grew by itself is known at the next sample only", "[ledger]") {
     CHECK(ledger_of(trace, "end").next_growth_bytes == 0);
 }
 
-TEST_CASE("a segment whose memory was given back holds nothing", "[ledger]") {
+TEST_CASE("a segment with returned memory holds nothing", "[ledger]") {
     const OpenTrace trace(R"(
         start
         sample 1 900000000 1000000000
@@ -160,7 +161,7 @@ TEST_CASE("a segment from before the recording is torch's, not the context's", "
     CHECK(ledger.unexplained_bytes == 0);
 }
 
-TEST_CASE("a pool holds what was asked of it, and a rest", "[ledger]") {
+TEST_CASE("a pool has its requests, and a rest", "[ledger]") {
     const OpenTrace trace(R"(
         start
         sample 1 900000000 1000000000
@@ -192,7 +193,7 @@ TEST_CASE("without torch the blocks of the driver are libraries'", "[ledger]") {
     CHECK(bytes_of(ledger, PartKind::kLibrary) == 5'000'000);
 }
 
-TEST_CASE("memory of the host stands beside the device", "[ledger]") {
+TEST_CASE("memory of the host is listed outside of the device", "[ledger]") {
     const OpenTrace trace(R"(
         start
         sample 1 900000000 1000000000
@@ -209,7 +210,7 @@ TEST_CASE("memory of the host stands beside the device", "[ledger]") {
     CHECK(ledger.beside[1].kind == PartKind::kManaged);
 }
 
-TEST_CASE("what torch has cached is shown by kind of segment and pool", "[ledger]") {
+TEST_CASE("torch's cached memory is shown by kind of segment and pool", "[ledger]") {
     // Small segments have 2 MiB; graph pools have even numbers, those of the program odd ones.
     const OpenTrace trace(R"(
         start
@@ -260,7 +261,7 @@ TEST_CASE("memory of NCCL is shown by communicator", "[ledger]") {
     CHECK(bytes_of(ledger, PartKind::kLibrary) == 7'000'000);
 }
 
-TEST_CASE("what other processes hold is known from NVML", "[ledger]") {
+TEST_CASE("memory of other processes comes from NVML", "[ledger]") {
     const OpenTrace trace(R"(
         start
         sample 1 700000000 1000000000
@@ -294,7 +295,7 @@ TEST_CASE("what other processes hold is known from NVML", "[ledger]") {
     CHECK(sum_of(end) == end.used_bytes);
 }
 
-TEST_CASE("where NVML does not list this process others are unknown", "[ledger]") {
+TEST_CASE("if NVML does not list this process, memory of others is unknown", "[ledger]") {
     const OpenTrace trace(R"(
         start
         processes 0 320000000
@@ -307,10 +308,10 @@ TEST_CASE("where NVML does not list this process others are unknown", "[ledger]"
     CHECK(bytes_of(ledger, "context, and what others hold") == 300'000'000);
 }
 
-TEST_CASE("a trace without samples of the driver says so", "[ledger]") {
+TEST_CASE("a trace without samples of the driver has no ledger", "[ledger]") {
     const OpenTrace trace("start\nalloc a 0x1000 512 stack=a.py:1:f\n");
     CHECK_THROWS_WITH(ledger_of(trace),
-                      "test.peak: this trace does not say what is in use on "
+                      "test.peak: this trace does not record the use of "
                       "device 0: record it again with this peakline");
 }
 

@@ -1,6 +1,5 @@
-// The changes that `advise --try` knows, as a rule names them in Advice::attempt. Python applies
-// them
-// (_peakline_changes.py); a test compares the two lists.
+// The changes that `advise --try` knows, by the names that rules give in Advice::attempt. Python
+// applies them (_peakline_changes.py); a test compares the two lists.
 #pragma once
 
 namespace peakline::report::attempts {

@@ -1,4 +1,4 @@
-// The causes that findings have: a fixed list. docs/findings.md has an entry for each.
+// The causes of findings: a fixed list. docs/findings.md has an entry for each.
 #pragma once
 
 #include <cstdint>
@@ -6,19 +6,19 @@
 
 namespace peakline::report {
 
-// A line that holds less of the peak is not a large one: one part in this many.
+// A line with a smaller part of the peak is not a large one: one part in this many.
 inline constexpr uint64_t kLargeShareOfPeak = 10;
 
 enum class CauseKind {
-    kFault,  // mended, the program computes the same in less
+    kFault,  // once fixed, the program computes the same with less
     kTrade,  // less memory, for time, precision or an edit
-    kFact,   // what holds much, and is not explained by the others
+    kFact,   // a large use that the other kinds do not explain
 };
 
 const char* cause_kind_name(CauseKind kind);
-// `name` is one of the list.
+// `name` must be in the list.
 CauseKind cause_kind(std::string_view name);
-// Its blocks outlive what they were made for: `leaks` says these.
+// Its blocks outlive their purpose: `leaks` reports these.
 bool is_leak(std::string_view name);
 
 }  // namespace peakline::report

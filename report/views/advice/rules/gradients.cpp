@@ -1,4 +1,4 @@
-// Gradients that are live while nobody needs them.
+// Finds gradients that are live while nothing needs them.
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -20,8 +20,8 @@ bool lies_in(uint64_t event, const PhaseInterval& interval) {
     return interval.begin_event <= event && event < interval.end_event;
 }
 
-// A forward pass, then zero_grad(), then the backward pass: between the optimizer's step and
-// zero_grad() the gradients are of no use.
+// A forward pass, then zero_grad(), then the backward pass: from the optimizer's step to
+// zero_grad() the gradients are unused.
 class LateZeroGrad : public AdviceRule {
 public:
     explicit LateZeroGrad(const RunFacts& run) : run_(run) {
@@ -77,7 +77,7 @@ public:
 private:
     struct Late {
         const PhaseInterval* zero_grad;
-        uint64_t step_end;  // from where on the gradients are of no use
+        uint64_t step_end;  // the gradients are unused from here on
     };
     const RunFacts& run_;
     std::vector<Late> late_;
@@ -85,8 +85,8 @@ private:
     BlockSums line_;
 };
 
-// Gradients that zero_grad() fills with zeros. Without them the backward pass makes new ones: what
-// it adds to the old ones today would stay as the gradient.
+// Gradients that zero_grad() fills with zeros. Without them the backward pass makes new ones: the
+// blocks that it adds to the old ones today would stay as the gradients.
 class KeptGradients : public AdviceRule {
 public:
     explicit KeptGradients(const RunFacts& run) : run_(run) {
@@ -111,7 +111,7 @@ public:
     }
 
     void propose(std::vector<Proposal>* proposals) override {
-        // Then the gradients that stay are those of another optimizer.
+        // Then the gradients that stay belong to another optimizer.
         if (sets_to_none_) {
             return;
         }
@@ -138,7 +138,7 @@ public:
     }
 
 private:
-    // Of one parameter as far as the trace says: its module and its size.
+    // Identifies a parameter as far as the trace shows: its module and its size.
     using Key = std::tuple<std::string, uint64_t>;
     struct Kept {
         Key key;
@@ -177,7 +177,7 @@ private:
         return nullptr;
     }
 
-    // The last block of this size that the pass makes and frees for this module: what it adds.
+    // The last block of this size that the pass makes and frees for this module: the addend.
     Addend* addend_of(const Kept& kept, const PhaseInterval& backward) {
         const auto found = addends_.find(kept.key);
         if (found == addends_.end()) {
@@ -210,7 +210,7 @@ private:
 
     bool sets_to_none_ = false;  // zero_grad() frees gradients
     const RunFacts& run_;
-    std::vector<size_t> zeroed_;  // in run_.outermost
+    std::vector<size_t> zeroed_;  // indices in run_.outermost
     std::vector<Kept> gradients_;
     std::map<Key, std::vector<Addend>> addends_;
     BlockSums line_;

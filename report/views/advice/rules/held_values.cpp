@@ -1,4 +1,4 @@
-// Values that the program holds longer than the step that made them.
+// Finds values that the program holds longer than the step that made them.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -11,7 +11,7 @@
 namespace peakline::report {
 namespace {
 
-// A variable holds the value of the step before until the next one is there to replace it.
+// A variable holds the value of the previous step until the next one replaces it.
 class HeldValues : public AdviceRule {
 public:
     explicit HeldValues(const RunFacts& run) : run_(run) {}
@@ -21,7 +21,7 @@ public:
             !is_value_of_step(block.origin.category)) {
             return;
         }
-        // Where a step is but a forward pass, its input is made before it.
+        // If a step is just a forward pass, its input is made before it.
         const bool is_pass = run_.phases.step_source == StepSource::kForward;
         if (is_pass && block.history.made_in != Phase::kForward) {
             return;
@@ -36,7 +36,7 @@ public:
     }
 
     void propose(std::vector<Proposal>* proposals) override {
-        // Passes in a row may be one thing to the program: not each of them is held then.
+        // The program may treat consecutive passes as one unit: then not each of them is held.
         if (run_.phases.step_source == StepSource::kForward &&
             (steps_.size() < kLeastPasses || steps_.size() * 4 < run_.passes.size() * 3)) {
             return;
@@ -55,25 +55,25 @@ public:
 private:
     static constexpr size_t kLeastPasses = 4;
     const RunFacts& run_;
-    std::set<const PhaseInterval*> steps_;  // whose values are held
+    std::set<const PhaseInterval*> steps_;  // steps with held values
     LevelChanges changes_;
     BlockSums line_;
 };
 
-// What a model and its optimizer hold as long as they live.
+// Values that a model and its optimizer hold as long as they live.
 bool is_of_model(std::string_view category) {
     constexpr std::array<std::string_view, 3> kNames = {"parameter", "buffer", "optimizer state"};
     return std::find(kNames.begin(), kNames.end(), category) != kNames.end();
 }
 
-// How values came to be that are kept: it decides what to do.
+// The origin of kept values: it decides the advice.
 enum class KeptHow {
     kResults,
     kOfTraining,
     kDoubleBackward,
     kBackward,
     kModels,
-    kGradientsOfModels,  // said only beside models
+    kGradientsOfModels,  // reported only together with models
 };
 
 KeptHow how_kept(const RunBlock& block) {
@@ -85,10 +85,10 @@ KeptHow how_kept(const RunBlock& block) {
         return KeptHow::kGradientsOfModels;
     }
     if (history.made_in == Phase::kBackward) {
-        // The engine turns gradients off, but for create_graph=True.
+        // The engine turns gradients off, except with create_graph=True.
         return history.without_gradients ? KeptHow::kBackward : KeptHow::kDoubleBackward;
     }
-    // A backward pass frees what its graph saved: what is still kept after it may be a result.
+    // A backward pass frees the values that its graph saved: a value kept after it may be a result.
     return history.has_graph ? KeptHow::kOfTraining : KeptHow::kResults;
 }
 
@@ -117,23 +117,24 @@ KeptWords words_of(KeptHow how) {
         case KeptHow::kGradientsOfModels:
             return {"models_kept",
                     "Gradients of earlier models are kept with them",
-                    "drop the models: peakline holders says what refers to them"};
+                    "drop the models: peakline holders shows the references to them"};
         case KeptHow::kModels:
-            return {"models_kept",
-                    "Models are made again and again, and the earlier ones are kept",
-                    "drop the model, its optimizer and what refers to them before the next one is "
-                    "made: peakline holders says what refers to them"};
+            return {
+                "models_kept",
+                "Models are made again and again, and the earlier ones are kept",
+                "drop the model, its optimizer and all references to them before the next one is "
+                "made: peakline holders shows the references"};
         case KeptHow::kResults:
             break;
     }
     return {"results_kept",
             "Values are kept on the device from pass to pass",
-            "copy them to the host as they come (.cpu()), or keep only what is needed of them; "
-            "what a hook or an attribute of a module holds, clear after use"};
+            "copy them to the host as they come (.cpu()), or keep only the part you need; "
+            "clear values held by a hook or an attribute of a module after use"};
 }
 
-// Passes leave values that later ones do not free: a proposal for each line and way, and one for
-// models.
+// Passes leave values that later ones do not free: one proposal for each line and origin, and one
+// for models.
 class KeptValues : public AdviceRule {
 public:
     explicit KeptValues(const RunFacts& run) : run_(run) {}
@@ -150,12 +151,13 @@ public:
         if (block.facts.is_restored || !(is_value || is_model)) {
             return;
         }
-        // UnusedGraphs says what such a pass keeps.
+        // UnusedGraphs reports the values that such a pass keeps.
         if (history.has_graph && history.made_in != Phase::kBackward && pass != 0 &&
             run_.passes[pass - 1]->is_cut) {
             return;
         }
-        // What waits for a backward pass that came is freed by it, or kept past its step.
+        // A backward pass frees the values that waited for it, or the program keeps them past its
+        // step.
         const bool is_alone = !history.has_graph || history.made_in == Phase::kBackward;
         const bool in_pass =
             pass != 0 && is_alone && !is_model && run_.end_of_pass(pass) < block.facts.free_event;
@@ -199,7 +201,7 @@ public:
                                      " steps outlived the step after theirs";
             line.sums.describe(&one);
             one.most = std::move(line.changes);
-            // Of what a backward pass made, a part is needed until it ends.
+            // Some values of a backward pass are needed until it ends.
             one.is_open =
                 key.second == KeptHow::kDoubleBackward || key.second == KeptHow::kBackward;
             one.is_exact = !one.is_open;
@@ -208,12 +210,12 @@ public:
     }
 
 private:
-    // Fewer are values of single steps: a warm-up, two networks that take turns.
+    // Fewer are values of single steps: a warm-up, two alternating networks.
     static constexpr size_t kLeastSteps = 3;
     static constexpr size_t kLeastPasses = 4;
     struct Line {
         BlockSums sums;
-        std::set<const PhaseInterval*> steps;  // whose blocks outlive the next one, too
+        std::set<const PhaseInterval*> steps;  // passes with blocks that are live at the peak
         std::set<size_t> passes_at_peak;       // whose blocks are live at the peak
         LevelChanges changes;
     };
@@ -228,7 +230,7 @@ private:
         });
     }
 
-    // Gradients with graphs hold the parameters and values that they were made of.
+    // Gradients with graphs hold the parameters and values they were made from.
     void fold_into_double_backward() {
         const auto cause = std::find_if(lines_.begin(), lines_.end(), [](const auto& one) {
             return one.first.second == KeptHow::kDoubleBackward && is_kept(one.second);

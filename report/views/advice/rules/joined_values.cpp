@@ -1,4 +1,4 @@
-// A tensor that each pass is joined to: all results so far in one block, made anew each time.
+// Finds a tensor that each pass appends to: all results so far in one block, made anew each time.
 #include <algorithm>
 #include <map>
 #include <vector>
@@ -20,7 +20,7 @@ public:
         Line& line = lines_[block.origin.line.key];
         const size_t pass = run_.pass_at(block.facts.alloc_event);
         std::vector<const Joined*> candidates;
-        // The block that this one was joined from is live, smaller, and of an earlier pass.
+        // The block that this one was joined from is live, smaller, and from an earlier pass.
         for (Joined& before : line.blocks) {
             if (before.pass < pass && before.bytes < block.bytes &&
                 before.facts.free_event > block.facts.alloc_event) {
@@ -37,7 +37,7 @@ public:
             return one.facts.free_event <= block.facts.alloc_event;
         });
         if (line.blocks.size() == kMostLive) {
-            line.blocks.erase(line.blocks.begin());  // a list of many: no tensor that grows
+            line.blocks.erase(line.blocks.begin());  // a list of many blocks: no tensor that grows
         }
         line.blocks.push_back({block.facts, block.bytes, pass, joined});
         remove_block(block, &line.changes);
@@ -70,10 +70,10 @@ private:
         BlockFacts facts;
         uint64_t bytes;
         size_t pass;
-        size_t joined;  // so many in a row, with this one
+        size_t joined;  // length of the chain that ends with this one
     };
     struct Line {
-        std::vector<Joined> blocks;  // that may be live
+        std::vector<Joined> blocks;  // blocks that may be live
         size_t most_joined = 0;
         LevelChanges changes;
         BlockSums sums;

@@ -1,5 +1,5 @@
-// Lines that hold a large part of the peak, with what is known of them: said where no rule explains
-// them.
+// Lines that hold a large part of the peak, with the known facts about them. Reported only if no
+// other rule explains them.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -12,7 +12,7 @@
 namespace peakline::report {
 namespace {
 
-// "float32 [20000, 20000]"; empty: not known.
+// Returns "float32 [20000, 20000]"; empty: unknown.
 std::string type_text(const Definitions& definitions, uint32_t id) {
     const TensorType& type = definitions.tensor_type(id);
     if (id == 0 || type.dtype == 0) {
@@ -48,7 +48,7 @@ const char* way_of_making(Phase phase) {
     return "code beside the model";
 }
 
-// Only for what the category itself says for certain.
+// Only if the category alone is certain.
 const char* change_for(std::string_view category) {
     if (category == "activation") {
         return "smaller batches or shorter sequences, checkpointing, or a lower precision";
@@ -110,8 +110,8 @@ private:
         size_t count = 0;
         size_t kept_count = 0;  // live at the end
         uint64_t largest_bytes = 0;
-        uint64_t typed_bytes = 0;  // the largest one whose type is known
-        uint32_t type = 0;         // of that one
+        uint64_t typed_bytes = 0;  // the largest one with a known type
+        uint32_t type = 0;         // its type
         std::set<std::string_view> made_in;
         std::optional<uint32_t> first_step;
         std::optional<uint32_t> last_step;
@@ -125,7 +125,7 @@ private:
             ->first;
     }
 
-    // "6 blocks: activation, the largest float32 [20000, 20000]".
+    // Returns "6 blocks: activation, the largest float32 [20000, 20000]".
     std::string title_of(const Line& line) const {
         const std::string category = main_category(line);
         std::string text = std::to_string(line.count) + (line.count == 1 ? " block" : " blocks");

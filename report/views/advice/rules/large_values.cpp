@@ -1,4 +1,4 @@
-// Values that are large by the way they are computed: another way needs a part of them only.
+// Finds values that are large because of the way they are computed: another way needs only a part.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -19,8 +19,8 @@ bool is_of_pass(const RunBlock& block) {
     return block.origin.category == "activation" || block.origin.category == "temporary";
 }
 
-// Blocks of as many elements as one that is known, in its own dtype, half of it or twice: their
-// sum, as a function of how much of it another way keeps.
+// Blocks with as many elements as a known one, in its own dtype or one of half or double the size:
+// their sum, as a function of the part that another way keeps.
 class SameShape {
 public:
     // The result of the operator that names the shape.
@@ -35,7 +35,7 @@ public:
                 {block.facts.alloc_event, block.facts.free_event, block.bytes, block.is_at_peak});
         }
     }
-    // `kept_share`: one part in so many stays in the worst case.
+    // `kept_share`: in the worst case one part in this many stays.
     void remove(uint64_t kept_share, Proposal* one) const {
         for (const uint64_t size : sizes_) {
             const auto found = of_size_.find(size);
@@ -62,10 +62,10 @@ private:
     std::map<uint64_t, std::vector<Life>> of_size_;
 };
 
-// What a rule about values of one shape looks for, and what it says.
+// The pattern and the words of a rule about values of one shape.
 struct ShapeWords {
     bool (*names_shape)(std::string_view op);  // the result of this operator has the shape
-    size_t most_in_pass;                       // more results are of parts; 0: any number
+    size_t most_in_pass;                       // more results are parts; 0: any number
     uint64_t kept_share;                       // see SameShape::remove()
     const char* rule;
     const char* title;
@@ -102,7 +102,7 @@ public:
         one.change = words_.change;
         one.attempt = words_.attempt;
         line_.describe(&one);
-        one.held_bytes = 0;  // of all blocks of the shape, not of the results alone
+        one.held_bytes = 0;  // counts all blocks of the shape, not only the results
         shape_.remove(words_.kept_share, &one);
         proposals->push_back(std::move(one));
     }
@@ -130,7 +130,8 @@ constexpr ShapeWords kLogits = {
 constexpr ShapeWords kScores = {
     [](std::string_view op) { return has(op, "softmax") && !has(op, "log_softmax"); },
     0,
-    // The kernels keep a number for each row of scores: less than this part for 64 tokens or more.
+    // The kernels keep a number for each row of scores: a smaller part than this for 64 tokens or
+    // more.
     32,
     "attention_matrix",
     "Attention scores of every pair of tokens are kept",
@@ -139,7 +140,7 @@ constexpr ShapeWords kScores = {
     "(transformers: attn_implementation=\"sdpa\")",
     attempts::kSdpaWithoutMath};
 
-// Blocks of which only a run can say what another way needs.
+// Blocks for which only a run can show the need of another way.
 class OpenSums {
 public:
     void add(const RunBlock& block, uint64_t bytes) {
@@ -173,7 +174,7 @@ private:
     BlockSums sums_;
 };
 
-// What to do without a copy depends on what reads it: only the limit is known.
+// The need without a copy depends on the reader: only the upper limit is known.
 class Copies : public AdviceRule {
 public:
     explicit Copies(const RunFacts& run) : run_(run) {}
@@ -181,7 +182,7 @@ public:
     void see(const RunBlock& block) override {
         weights_.see(block, run_.definitions);
         const bool is_weight = weights_.is_one(block);
-        // What initialisation copies comes from the host.
+        // Copies during initialisation come from the host.
         if (!is_copy(block.origin.op) || !(is_weight || is_of_pass(block)) ||
             block.history.made_in == Phase::kInitialisation) {
             return;
@@ -215,8 +216,8 @@ private:
     OpenSums of_values_;
 };
 
-// Keys and values of all tokens so far. One that is joined anew grows; another has its length from
-// the start.
+// Keys and values of all tokens so far. A cache that is joined anew grows; another has its full
+// length from the start.
 class GenerationCache : public AdviceRule {
 public:
     explicit GenerationCache(const RunFacts&) {}
@@ -231,7 +232,7 @@ public:
         grown_.propose(
             "generation_cache",
             "The cache of keys and values grows with every token",
-            "joined with what came before, by a cache object or beside attention",
+            "joined with the earlier values, by a cache object or beside attention",
             "bound it (a static, sliding-window, quantized or offloaded cache), or generate for "
             "fewer sequences at once",
             "",
@@ -250,7 +251,7 @@ private:
     OpenSums filled_;
 };
 
-// What torch's allocator adds to every request.
+// The bytes that torch's allocator adds to every request.
 class Rounding : public AdviceRule {
 public:
     explicit Rounding(const RunFacts&) {}
@@ -265,7 +266,7 @@ public:
     void propose(std::vector<Proposal>* proposals) override {
         sums_.propose(
             "rounding",
-            "Torch's allocator gives larger blocks than the program asks for",
+            "Torch's allocator rounds the program's requests up",
             "sizes of blocks against sizes of requests",
             "fewer, larger tensors; without roundup_power2_divisions in PYTORCH_ALLOC_CONF, if "
             "it is set",

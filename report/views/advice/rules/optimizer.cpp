@@ -1,4 +1,4 @@
-// What the step of the optimizer needs beside parameters and gradients.
+// Finds memory that the optimizer's step needs besides parameters and gradients.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -15,7 +15,7 @@ namespace {
 
 // torch's optimizers with a fused step.
 constexpr std::array<std::string_view, 3> kFused = {"Adam", "AdamW", "SGD"};
-// Of these the fused step counts on the device, in a tensor for each parameter.
+// The fused steps of these count on the device, in a tensor for each parameter.
 constexpr std::array<std::string_view, 2> kCountOnDevice = {"Adam", "AdamW"};
 constexpr uint64_t kSmallestBlock = 512;
 
@@ -24,7 +24,7 @@ bool is_one_of(const Names& names, std::string_view name) {
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// "AdamW" of the scope "Optimizer.step#AdamW.step", of every optimizer that ran.
+// Returns "AdamW" from the scope "Optimizer.step#AdamW.step", for every optimizer that ran.
 std::set<std::string> optimizer_names(const Definitions& definitions) {
     constexpr std::string_view kBegin = "Optimizer.step#";
     std::set<std::string> names;
@@ -51,7 +51,7 @@ bool is_temporary_of_step(const RunBlock& block) {
            block.history.is_freed;
 }
 
-// Bytes of a value in a dtype of floating point; 0: another dtype.
+// Bytes of a floating-point value; 0: another dtype.
 uint64_t float_bytes(std::string_view dtype) {
     constexpr std::array<std::pair<std::string_view, uint64_t>, 4> kWidths = {
         {{"float64", 8}, {"float32", 4}, {"float16", 2}, {"bfloat16", 2}}};
@@ -63,9 +63,9 @@ uint64_t float_bytes(std::string_view dtype) {
     return 0;
 }
 
-// What a state takes in 8 bits: a byte for each value and a float32 for each 256 of them. Small
-// tensors, and what is no floating-point number, stay as they are, as in the libraries that do it.
-// nullopt: it is not known what the block holds.
+// The size of a state in 8 bits: a byte for each value and a float32 for each 256 of them. Small
+// tensors and other dtypes stay as they are, as in the libraries that do this. nullopt: the content
+// of the block is unknown.
 std::optional<uint64_t> bytes_in_8_bits(const RunBlock& block, const RunFacts& run) {
     constexpr uint64_t kLeastCount = 4096;
     constexpr uint64_t kValuesOfScale = 256;
@@ -152,7 +152,7 @@ private:
     LevelChanges changes_;
     BlockSums line_;
     std::set<uint32_t> with_state_;  // names of parameters
-    std::set<uint32_t> counted_;     // those of them whose step count lies on the device
+    std::set<uint32_t> counted_;     // those with a step count on the device
 };
 
 class OptimizerState : public AdviceRule {
@@ -161,7 +161,7 @@ public:
 
     void see(const RunBlock& block) override {
         if (format::is_of_host(block.block.device)) {
-            return;  // where it would be offloaded to
+            return;  // the target of offloading
         }
         const bool is_state = block.origin.category == "optimizer state";
         if (is_state || is_temporary_of_step(block)) {
@@ -225,7 +225,7 @@ private:
     LevelChanges changes_;
     LevelChanges in_8_bits_;
     BlockSums line_;
-    bool all_are_known_ = true;  // what the state consists of
+    bool all_are_known_ = true;  // parts of the state
     bool shrinks_ = false;
 };
 

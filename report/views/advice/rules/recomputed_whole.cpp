@@ -1,4 +1,5 @@
-// One checkpoint over many layers: its backward pass makes all their activations again at once.
+// Finds one checkpoint over many layers: its backward pass makes all their activations again at
+// once.
 #include <map>
 #include <set>
 
@@ -36,7 +37,7 @@ public:
         one.rule = "checkpoint_too_large";
         one.title = "One checkpoint recomputes the activations of many modules at once";
         one.change = "checkpoint smaller parts: each layer by itself, or groups of a few";
-        one.evidence = "live at the peak: what one recomputation made in " +
+        one.evidence = "live at the peak: blocks that one recomputation made in " +
                        std::to_string(modules_.size()) + " modules";
         sums_.describe(&one);
         one.is_open = true;

@@ -1,13 +1,13 @@
 // Activations that torch.utils.checkpoint would make again in the backward pass.
 //
 // Note [Recomputed layers]
-// Without reentrance a checkpointed layer runs as before, but what it keeps for the backward pass
-// is freed when it ends; its result stays, for the next layer needs it to run again. When the
-// backward pass first needs one of these values the layer runs again, up to the last value that is
-// kept: so its blocks are made and freed once more there, in the order of the forward pass, and
-// then live as they did. The events of the recording say all of this: which blocks of a layer
-// outlive the pass, what was live with them while it ran, and where the backward pass begins to
-// free them.
+// Without reentrance a checkpointed layer runs as before, but the values it keeps for the backward
+// pass are freed when it ends. Its result stays, because the next layer needs it to run again. When
+// the backward pass first needs one of these values, the layer runs again, up to the last kept
+// value: its blocks are made and freed once more there, in the order of the forward pass, and then
+// live as they did. The events of the recording show all of this: the blocks of a layer that
+// outlive the pass, the live set while it ran, and the event where the backward pass begins to free
+// them.
 #include <algorithm>
 #include <cctype>
 #include <limits>
@@ -21,7 +21,7 @@
 namespace peakline::report {
 namespace {
 
-// "h.0.attn" is a part of layer 0 of "h.*".
+// "h.0.attn" is part of layer 0 of "h.*".
 struct LayerName {
     std::string family;  // "h.*"
     std::string layer;   // "h.0"
@@ -46,7 +46,7 @@ std::optional<LayerName> layer_of(std::string_view path) {
     return std::nullopt;
 }
 
-// A block that a layer makes in one forward pass.
+// A block that a layer made in one forward pass.
 struct LayerBlock {
     uint64_t alloc_event;
     uint64_t free_event;
@@ -54,10 +54,10 @@ struct LayerBlock {
     const std::string& op;
 };
 
-// One pass through a layer: forward, and the backward pass that follows.
+// One run of a layer: forward, and the backward pass that follows.
 struct LayerRun {
     std::vector<LayerBlock> blocks;  // of the forward pass, in order
-    uint64_t pass_end = 0;           // what is freed later is held for the backward pass
+    uint64_t pass_end = 0;           // blocks freed later are held for the backward pass
     // In the backward pass: the first event that needs them, and the layer's last allocation.
     uint64_t backward_event = std::numeric_limits<uint64_t>::max();
     uint64_t backward_end = 0;
@@ -94,7 +94,7 @@ public:
             Proposal one;
             one.rule = "checkpoint_layers";
             one.evidence =
-                "layers of one class, whose activations are live until the backward pass";
+                "layers of one class with activations that are live until the backward pass";
             one.title = "Activations of " + std::to_string(family.layers.size()) + " layers " +
                         name + " wait for the backward pass";
             one.change =
@@ -115,7 +115,7 @@ public:
 
 private:
     struct Layer {
-        const PhaseInterval* pass = nullptr;  // of the last run
+        const PhaseInterval* pass = nullptr;  // pass of the last run
         std::vector<LayerRun> runs;
     };
     struct Family {
@@ -157,14 +157,14 @@ private:
         return runs;
     }
 
-    // See Note [Recomputed layers]. `next`: the layer that reads the result; nullptr: none.
+    // See Note [Recomputed layers]. `next`: the layer that uses the result; nullptr: none.
     static void checkpoint(const LayerRun& run, const LayerRun* next, LevelChanges* changes);
 
     const RunFacts& run_;
     std::map<std::string, Family> families_;
 };
 
-// The most that is live at once of blocks as they are made and freed up to an event.
+// The highest sum of live blocks, as they are made and freed up to an event.
 uint64_t highest_rise(const std::vector<LayerBlock>& blocks, uint64_t last_event) {
     std::vector<LevelChange> changes;
     for (const LayerBlock& block : blocks) {
@@ -186,7 +186,7 @@ uint64_t highest_rise(const std::vector<LayerBlock>& blocks, uint64_t last_event
     return static_cast<uint64_t>(highest);
 }
 
-// The largest of what the last operator of the layer makes.
+// The largest block of the layer's last operator.
 const LayerBlock* result_of(const std::vector<LayerBlock>& blocks) {
     const LayerBlock* result = &blocks.back();
     for (size_t i = blocks.size(); i-- > 0 && blocks[i].op == blocks.back().op;) {

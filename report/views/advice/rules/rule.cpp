@@ -121,11 +121,12 @@ bool is_copy(std::string_view op) {
 }
 
 void WeightCopies::see(const RunBlock& block, const Definitions& definitions) {
-    const bool is_told =
+    const bool is_reported =
         definitions.tensor(block.block.tensor).kind == format::TensorKind::kParameter;
-    // A model that was gone when the program ended is known by its life.
-    if (is_told || block.origin.category == "parameter") {
-        parameter_sizes_[is_told ? block.origin.module : ""].insert(block.block.requested_bytes);
+    // A model that was gone when the program ended is identified by its life.
+    if (is_reported || block.origin.category == "parameter") {
+        parameter_sizes_[is_reported ? block.origin.module : ""].insert(
+            block.block.requested_bytes);
     }
 }
 

@@ -1,4 +1,4 @@
-// Forward passes with gradients on, for no backward pass.
+// Finds forward passes with gradients on, but without a backward pass.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -12,9 +12,9 @@ namespace peakline::report {
 namespace {
 
 // Passes that build a graph which no backward pass uses: activations stay until it is dropped.
-// Three ways show it: passes after which the program went on without a backward pass; passes that
-// were joined to a later one, of which the backward pass freed nothing; and, within a pass, blocks
-// that are dropped all at once.
+// Three patterns show it: passes after which the program continued without a backward pass; passes
+// that were joined to a later one, but the backward pass freed nothing of them; and, within a pass,
+// blocks that are dropped all at once.
 class UnusedGraphs : public AdviceRule {
 public:
     explicit UnusedGraphs(const RunFacts& run) : run_(run) {
@@ -68,9 +68,9 @@ public:
     }
 
 private:
-    // Without a graph a value lives until its last reader has run: not known, but soon.
+    // Without a graph a value lives until its last reader has run: the event is unknown, but soon.
     static constexpr uint64_t kEventsOfUse = 16;
-    // So many blocks freed one after the other are a graph.
+    // This many blocks freed one after the other are a graph.
     static constexpr size_t kLeastDropped = 6;
     struct Dropped {
         BlockFacts facts;
@@ -82,9 +82,9 @@ private:
     struct Kept {
         BlockFacts facts;
         uint64_t bytes;
-        uint64_t kept_bytes;  // at the peak, where it outlives the pass after its own
+        uint64_t kept_bytes;  // at the peak, if it outlives the pass after its own
     };
-    // A forward pass of a joined interval: what it made for a backward pass.
+    // A forward pass of a joined interval: the blocks it made for a backward pass.
     struct Part {
         std::vector<Kept> blocks;
         BlockSums sums;
@@ -101,7 +101,7 @@ private:
         const size_t index =
             after == ranges.begin() ? 0 : static_cast<size_t>(after - ranges.begin() - 1);
         const bool is_used = block.history.freed_in == Phase::kBackward;
-        // Behind a pass lie its loss and the input of the next one.
+        // After a pass come its loss and the input of the next one.
         if (made >= ranges[index].end && is_used) {
             return;
         }
@@ -116,14 +116,14 @@ private:
         part.sums.add(block);
     }
 
-    // What outlives the pass after its own is held by what is kept of it.
+    // A block that outlives the pass after its own is held by kept results.
     void add_kept(size_t pass, const BlockFacts& facts, uint64_t bytes_at_peak) {
         if (pass < run_.passes.size() && run_.passes[pass]->end_event < facts.free_event) {
             kept_bytes_ += bytes_at_peak;
         }
     }
 
-    // The last part is the backward pass's own: where it freed nothing of that, nothing is known.
+    // The last part is the backward pass's own: if it freed nothing of that, nothing is known.
     void add_joined(Proposal* one) {
         for (const auto& [pass, parts] : joined_) {
             if (!parts.back().is_used) {
@@ -143,7 +143,8 @@ private:
         }
     }
 
-    // The last pass of a program that trains may have been interrupted: then it is not freed.
+    // The last pass of a program that trains may have been interrupted: then its blocks are not
+    // freed.
     bool is_unused(size_t pass, bool is_freed) const {
         const PhaseInterval& interval = *run_.passes[pass - 1];
         return interval.is_cut && !interval.has_died &&
@@ -195,7 +196,7 @@ private:
     std::set<size_t> unused_;                     // passes
     std::map<size_t, std::vector<Part>> joined_;  // by pass
     size_t unused_parts_ = 0;
-    uint64_t kept_bytes_ = 0;  // at the peak, of passes before the last one
+    uint64_t kept_bytes_ = 0;  // at the peak, from passes before the last one
     bool trains_ = false;
     Proposal proposal_;
     BlockSums sums_;  // of unused passes

@@ -1,4 +1,4 @@
-// Looks up the step and the phase that an event lies in.
+// Finds the step and the phase of an event.
 #pragma once
 
 #include <cstdint>
@@ -8,23 +8,23 @@
 
 namespace peakline::report {
 
-class EventPlaces {
+class EventPhases {
 public:
     // `table` must outlive it.
-    explicit EventPlaces(const PhaseTable& table)
+    explicit EventPhases(const PhaseTable& table)
         : table_(table), phases_(table.phases), steps_(table.steps) {}
 
     std::optional<uint32_t> step(uint64_t event) const {
         const uint32_t step = steps_.find(table_.main_thread, event);
         return step != kNoInterval ? table_.steps[step].step : std::nullopt;
     }
-    // What the stack says; where that is nothing, what the program was doing.
-    Phase phase(Phase said, uint64_t event) const {
-        if (said != Phase::kOther && said != Phase::kNone) {
-            return said;
+    // The phase from the stack; if it has none, the phase that ran at the event.
+    Phase phase(Phase of_stack, uint64_t event) const {
+        if (of_stack != Phase::kOther && of_stack != Phase::kNone) {
+            return of_stack;
         }
         const uint32_t interval = phases_.find(table_.main_thread, event);
-        return interval != kNoInterval ? table_.phases[interval].phase : said;
+        return interval != kNoInterval ? table_.phases[interval].phase : of_stack;
     }
 
 private:
@@ -33,7 +33,7 @@ private:
     IntervalIndex steps_;
 };
 
-// A phase of training itself, not one within another or of another thread.
+// Whether a phase belongs to training itself: not inside another, not of another thread.
 inline bool is_main(const PhaseTable& table, const PhaseInterval& interval) {
     return interval.depth == 0 && interval.thread == table.main_thread;
 }
