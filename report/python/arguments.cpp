@@ -16,7 +16,7 @@ bool set_text(PyObject* value, std::string* option) {
     return text.has_value();
 }
 
-// One text, or a sequence of them.
+// Takes one text, or a sequence of texts.
 bool set_texts(PyObject* value, std::vector<std::string>* option) {
     if (value == nullptr || value == Py_None) {
         return true;
@@ -35,7 +35,7 @@ bool set_texts(PyObject* value, std::vector<std::string>* option) {
     return items != nullptr;
 }
 
-// Arguments of report() as Python gives them, borrowed. What is not given stays as it is here.
+// Arguments of report() from Python, borrowed. An omitted one keeps its value here.
 struct CallArguments {
     int json = 0;
     PyObject* by = nullptr;
@@ -157,7 +157,7 @@ bool set_options(const CallArguments& given, ReportOptions* options) {
 
 }  // namespace
 
-// Empty when `object` is not text that UTF-8 can hold; then an exception is set.
+// nullopt with an exception set when `object` is no text that UTF-8 can encode.
 std::optional<std::string> text_of(PyObject* object) {
     PyObject* text = PyObject_Str(object);
     if (text == nullptr) {

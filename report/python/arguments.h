@@ -1,4 +1,4 @@
-// Arguments of Python as the engine takes them.
+// Converts arguments from Python for the engine.
 #pragma once
 
 #include <Python.h>
@@ -10,12 +10,12 @@
 
 namespace peakline::report::python {
 
-// Empty when `object` is not text that UTF-8 can hold; then an exception is set.
+// nullopt with an exception set when `object` is no text that UTF-8 can encode.
 std::optional<std::string> text_of(PyObject* object);
 
 // A call of Trace.report(name, *, json=False, **options).
 struct ReportCall {
-    const char* name = nullptr;  // lives as long as the arguments
+    const char* name = nullptr;  // valid as long as the arguments
     ReportOptions options;
 };
 

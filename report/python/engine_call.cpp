@@ -25,7 +25,7 @@ bool report_progress(PyObject* callback, double fraction) {
 
 }  // namespace
 
-// Sets the Python exception of the C++ exception being handled.
+// Sets the Python exception that matches the C++ exception being handled.
 PyObject* translate_exception() {
     try {
         throw;

@@ -1,4 +1,4 @@
-// What surrounds a call of the engine: the GIL, progress, exceptions.
+// Calls the engine without the GIL, with progress and exceptions.
 #pragma once
 
 #include <Python.h>
@@ -10,7 +10,7 @@ namespace peakline::report::python {
 // Thrown through the engine when Python code raised; the exception is set.
 struct PythonRaised {};
 
-// Holds the GIL released; gives it back at the end, also when the engine throws.
+// Releases the GIL; takes it again at the end, also when the engine throws.
 class GilReleased {
 public:
     GilReleased() : state_(PyEval_SaveThread()) {}
@@ -33,11 +33,10 @@ private:
     PyThreadState* state_;
 };
 
-// Sets the Python exception of the C++ exception being handled; returns nullptr.
+// Sets the Python exception that matches the C++ exception being handled; returns nullptr.
 PyObject* translate_exception();
 
-// Calls `callback(fraction)` now and then, when it is not nullptr. Also what lets Ctrl-C end the
-// work.
+// Calls `callback(fraction)` now and then, when it is not nullptr. Also lets Ctrl-C end the work.
 Progress make_progress(PyObject* callback, GilReleased& gil);
 
 // The class of a TraceError; made once, when the module is imported.

@@ -14,7 +14,7 @@
 namespace peakline::report::python {
 namespace {
 
-// What an iterator goes on with; every member refers to those above it.
+// The state of an iterator; every member refers to those above it.
 struct Session {
     Session(const TraceReader& reader, ReportOptions given, const Progress& progress)
         : options(std::move(given)),
@@ -40,7 +40,7 @@ EventsObject* as_events(PyObject* object) {
     return reinterpret_cast<EventsObject*>(object);
 }
 
-// False with an exception set.
+// Returns false with an exception set on errors.
 template <class Value>
 bool set_column(PyObject* columns, const char* name, const std::vector<Value>& values) {
     const auto size = static_cast<Py_ssize_t>(values.size() * sizeof(Value));
@@ -50,7 +50,7 @@ bool set_column(PyObject* columns, const char* name, const std::vector<Value>& v
     return is_set;
 }
 
-// nullptr with an exception set.
+// Returns nullptr with an exception set on errors.
 PyObject* dictionary_of(const EventColumns& from) {
     PyObject* columns = PyDict_New();
     const bool is_good =

@@ -7,8 +7,7 @@
 
 namespace peakline::report::python {
 
-// Makes the class of the iterators; once, when the module is imported. False with an exception set
-// on errors.
+// Makes the iterator class; once, at import. False with an exception set on errors.
 bool make_events_type();
 
 // events(**options) -> iterator of (columns, names): a dictionary of bytes by the name of the

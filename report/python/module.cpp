@@ -1,6 +1,6 @@
-// The extension module peakline._report: the report engine for Python. Converts arguments, lets
-// go of the GIL while the engine works, converts errors. No logic lives here. Limited API of
-// CPython 3.10: one binary serves all later versions.
+// The extension module peakline._report: the report engine for Python. Converts arguments and
+// errors, and releases the GIL while the engine works. No logic lives here. Limited API of CPython
+// 3.10: one binary serves all later versions.
 #include <Python.h>
 
 #include "engine_call.h"
@@ -84,8 +84,8 @@ PyObject* round_up(PyObject*, PyObject* args) {
     return PyLong_FromUnsignedLongLong(recorded_allocator_settings(text).round_up(bytes));
 }
 
-// {option: {word: what it means}}, the default first: what --help lists and the docs are checked
-// by.
+// {option: {word: meaning}}, the default first. --help lists it, and checks compare the docs with
+// it.
 PyObject* make_choices() {
     PyObject* choices = PyDict_New();
     for (const char* option : {"by", "frame", "at", "measure", "every-measure"}) {
@@ -110,7 +110,7 @@ PyMethodDef g_functions[] = {
     {"load_plain",
      load_plain,
      METH_VARARGS,
-     "What was pickled: plain values only; ValueError: it holds anything else, or is cut off."},
+     "The pickled value: plain values only; ValueError: it has other objects, or is cut off."},
     {"split_rules",
      split_rules,
      METH_VARARGS,
@@ -118,7 +118,7 @@ PyMethodDef g_functions[] = {
     {"round_up",
      round_up,
      METH_VARARGS,
-     "What torch makes of a request: settings of its allocator, bytes."},
+     "Rounds a request up as torch does: settings of its allocator, bytes."},
     {"store_outline",
      keep_outline,
      METH_VARARGS,

@@ -7,7 +7,7 @@
 namespace peakline::report::python {
 namespace {
 
-// Takes the number of this name out of `options`; false with an exception set.
+// Removes the number of this name from `options`; false with an exception set on errors.
 bool take_number(PyObject* options, const char* name, double* number) {
     PyObject* value = PyDict_GetItemString(options, name);
     if (value == nullptr) {

@@ -1,4 +1,4 @@
-// Trace.page(): what the HTML page is made of.
+// Trace.page(): the data of the HTML page.
 #pragma once
 
 #include <Python.h>

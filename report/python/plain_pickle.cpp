@@ -1,7 +1,7 @@
-// A machine of our own, since that of the standard library takes a file at its word: nine bytes
-// make it fill gigabytes. Here every step takes a byte of the file and makes at most one value, so
-// time and memory are bounded by the file. Dictionaries of collections are read as plain ones,
-// without what they make of missing keys.
+// Our own pickle machine, because the standard library's trusts a file: nine bytes make it fill
+// gigabytes. Here every step takes a byte of the file and makes at most one value, so the file
+// bounds time and memory. Dictionaries of collections are read as plain ones, without their
+// factories for missing keys.
 #include "plain_pickle.h"
 
 #include <algorithm>
@@ -18,13 +18,13 @@
 namespace peakline::report::python {
 namespace {
 
-// Why a file is refused, in words for the user.
+// The reason to refuse a file, in words for the user.
 struct Refused {
     std::string why;
 };
 constexpr const char* kBadData = "not a pickle, or cut off";
-constexpr uint64_t kMostIntBytes = 16;     // what a snapshot counts has 8
-constexpr long long kMostKey = 1LL << 60;  // up to here numbers are their own hashes
+constexpr uint64_t kMostIntBytes = 16;     // a snapshot's counters have 8
+constexpr long long kMostKey = 1LL << 60;  // numbers up to here are their own hashes
 constexpr uint64_t kStepsBetweenSignals = 1 << 16;
 
 // A reference that is held.
@@ -54,7 +54,7 @@ private:
     throw Refused{kBadData};
 }
 
-// A new reference; what Python raised ends the work.
+// Takes a new reference; an exception from Python ends the work.
 Held made(PyObject* object) {
     if (object == nullptr) {
         throw PythonRaised();
@@ -306,7 +306,8 @@ private:
             check(PyList_Append(list, one.get()));
         }
     }
-    // A key of a dictionary or a set: its hash takes no time and falls on no other.
+    // Accepts a key of a dictionary or a set only if its hash takes no time and collides with no
+    // other.
     static PyObject* key(const Held& value) {
         PyObject* object = value.get();
         if (PyUnicode_CheckExact(object)) {
@@ -319,7 +320,8 @@ private:
                 return object;
             }
         }
-        throw Refused{"the file has a dictionary whose keys are no texts and no small numbers"};
+        throw Refused{
+            "the file has a dictionary with keys that are neither texts nor small numbers"};
     }
     void set_item() {
         const Held value = pop();
@@ -351,7 +353,7 @@ private:
         push_new(PyFrozenSet_New(set.get()));
     }
 
-    // ---- values that are used again, and what could run code ----------------------------------
+    // ---- reused values, and opcodes that could run code ---------------------------------------
 
     bool step_other(unsigned char code) {
         switch (code) {
@@ -383,12 +385,12 @@ private:
                 return call(), true;
             case 'P':
             case 'Q':
-                throw Refused{"the file asks for an object outside of it"};
+                throw Refused{"the file refers to an object outside of it"};
             default:
                 return false;
         }
     }
-    // Indexes come in order; a file may name any.
+    // Indexes come in order, but a file may use any.
     void put(uint64_t index) {
         PyObject* value = last();
         Py_INCREF(value);
@@ -426,10 +428,10 @@ private:
         const Held bytes = made(PyUnicode_AsEncodedString(value.get(), "utf-8", "replace"));
         return PyBytes_AsString(bytes.get());
     }
-    // Protocols before 3 call the module of builtins as Python 2 did.
+    // Protocols before 3 use Python 2's name of the builtins module.
     void push_named(const std::string& module, const std::string& name) {
         static constexpr std::string_view kDictionaries[] = {"defaultdict", "OrderedDict"};
-        // What a defaultdict may name for missing keys.
+        // Factories that a defaultdict may name for missing keys.
         static constexpr std::string_view kMakers[] = {
             "dict", "float", "int", "list", "set", "str", "tuple"};
         if (module == "collections" && std::ranges::count(kDictionaries, name) != 0) {
@@ -439,11 +441,11 @@ private:
             std::ranges::count(kMakers, name) != 0) {
             return push_known(maker_.get());
         }
-        throw Refused{"the file asks for " + module + "." + name +
+        throw Refused{"the file refers to " + module + "." + name +
                       ": only numbers, texts, lists and dictionaries are read"};
     }
     void call() {
-        pop();  // what a defaultdict makes
+        pop();  // the defaultdict's factory
         if (pop().get() != dictionary_.get()) {
             refuse_bad_data();
         }
@@ -455,9 +457,9 @@ private:
     std::vector<Held> stack_;
     std::vector<size_t> marks_;  // sizes of the stack
     std::vector<Held> memo_;
-    std::unordered_map<uint64_t, Held> sparse_;  // what the memo has at other indexes
-    Held dictionary_;                            // stands for a class that is read as a dictionary
-    Held maker_;                                 // for one that nothing is made of
+    std::unordered_map<uint64_t, Held> sparse_;  // memo values at other indexes
+    Held dictionary_;                            // represents a class that is read as a dictionary
+    Held maker_;                                 // represents a factory, which is never called
 };
 
 }  // namespace

@@ -59,7 +59,7 @@ PyObject* trace_report(PyObject* object, PyObject* args, PyObject* kwargs) {
     return run_report(self, call);
 }
 
-// Takes the reference to `text`; nullptr passes through.
+// Steals the reference to `text`; passes nullptr through.
 PyObject* parse_json(PyObject* text) {
     PyObject* json = text != nullptr ? PyImport_ImportModule("json") : nullptr;
     PyObject* data = json != nullptr ? PyObject_CallMethod(json, "loads", "O", text) : nullptr;
@@ -80,7 +80,7 @@ PyObject* trace_info(PyObject* object, PyObject*) {
     }
 }
 
-// The report of a name in a form that is JSON, parsed.
+// Makes the named report in a JSON form, and parses it.
 PyObject* parsed_report(TraceObject* self, PyObject* args, PyObject* kwargs, OutputForm form) {
     ReportCall call;
     if (args == nullptr || !is_open(self) || !parse_call(args, kwargs, &call)) {
@@ -132,7 +132,7 @@ PyObject* trace_stored_outline(PyObject* object, PyObject*) {
     }
 }
 
-// parts(name, **options): what a terminal shows of the table or the summary.
+// parts(name, **options): the parts of the table or the summary on a terminal.
 PyObject* trace_parts(PyObject* object, PyObject* args, PyObject* kwargs) {
     return parsed_report(as_trace(object), args, kwargs, OutputForm::kParts);
 }
@@ -153,7 +153,7 @@ PyObject* trace_events(PyObject* object, PyObject* args, PyObject* kwargs) {
 
 // ---- the type ---------------------------------------------------------------------------------
 
-// Text and os.PathLike are paths; everything else is the trace itself.
+// Text and os.PathLike are paths; other objects are the bytes of a trace.
 bool open_reader(TraceObject* self, PyObject* source) {
     const bool is_path =
         PyUnicode_Check(source) != 0 || PyObject_HasAttrString(source, "__fspath__") != 0;
@@ -231,7 +231,7 @@ PyCFunction as_method(Function function) {
 constexpr int kKeywords = METH_VARARGS | METH_KEYWORDS;
 
 PyMethodDef g_trace_methods[] = {
-    {"info", trace_info, METH_NOARGS, "What the trace says about itself."},
+    {"info", trace_info, METH_NOARGS, "Facts about the trace itself."},
     {"summary_data",
      as_method(trace_summary_data),
      kKeywords,
@@ -239,14 +239,14 @@ PyMethodDef g_trace_methods[] = {
     {"parts",
      as_method(trace_parts),
      kKeywords,
-     "What a terminal shows of the table or the summary, as a dictionary of texts."},
+     "The parts of the table or the summary on a terminal, as a dictionary of texts."},
     {"report", as_method(trace_report), kKeywords, "Any report by its name, as text or as JSON."},
-    {"outline", as_method(trace_outline), kKeywords, "What runs are compared by: JSON."},
+    {"outline", as_method(trace_outline), kKeywords, "The data that compares runs: JSON."},
     {"stored_outline",
      trace_stored_outline,
      METH_NOARGS,
      "The outline that store_outline() put into the trace, or None."},
-    {"page", as_method(trace_page), kKeywords, "What the HTML page is made of: JSON and columns."},
+    {"page", as_method(trace_page), kKeywords, "The data of the HTML page: JSON and columns."},
     {"events", as_method(trace_events), kKeywords, "Every event, as columns, in batches."},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -1,4 +1,4 @@
-// The type peakline._report.Trace: a trace and the reports that can be made of it.
+// The type peakline._report.Trace: a trace and its reports.
 #pragma once
 
 #include <Python.h>

@@ -14,7 +14,7 @@ struct WriterObject {
     TraceWriter* writer;  // nullptr: finished
 };
 
-// nullptr with an exception set when it was finished.
+// Returns nullptr with an exception set when it was finished.
 TraceWriter* writer_of(PyObject* object) {
     TraceWriter* writer = reinterpret_cast<WriterObject*>(object)->writer;
     if (writer == nullptr) {
@@ -23,7 +23,7 @@ TraceWriter* writer_of(PyObject* object) {
     return writer;
 }
 
-// Calls `work` with the writer; what it throws becomes an exception.
+// Calls `work` with the writer; turns a C++ exception into a Python one.
 template <class Work>
 PyObject* with_writer(PyObject* object, Work work) {
     TraceWriter* writer = writer_of(object);
@@ -169,7 +169,7 @@ PyObject* writer_segment(PyObject* object, PyObject* args) {
     });
 }
 
-// in_pool(tick, pool): the segment before is of this private pool, as format::pool_number has it
+// in_pool(tick, pool): the previous segment belongs to this private pool, see format::pool_number
 PyObject* writer_in_pool(PyObject* object, PyObject* args) {
     unsigned long long tick = 0;
     unsigned long long pool = 0;
@@ -253,7 +253,10 @@ void writer_dealloc(PyObject* object) {
 PyMethodDef g_methods[] = {
     {"string", writer_string, METH_VARARGS, "The id of a text."},
     {"node", writer_node, METH_VARARGS, "The id of a stack: its caller's, and a frame."},
-    {"context", writer_context, METH_VARARGS, "The id of what allocations have in common."},
+    {"context",
+     writer_context,
+     METH_VARARGS,
+     "The id of a context: the facts that allocations share."},
     {"stream", writer_stream, METH_VARARGS, "The id of a CUDA stream."},
     {"meta", writer_meta, METH_VARARGS, "A fact about the run."},
     {"alloc", writer_alloc, METH_VARARGS, "An allocation; returns its number."},
