@@ -76,7 +76,8 @@ AllocatorState without(AllocatorState state, const std::vector<uint32_t>& lines)
     return state;
 }
 
-TEST_CASE("what goes back without a line, or lines together, is what does", "[allocator]") {
+TEST_CASE("freeing the blocks of a line, or of several lines, returns the predicted bytes",
+          "[allocator]") {
     std::mt19937 random(4);
     uint64_t set_count = 0;
     for (int i = 0; i < 2000; ++i) {
@@ -94,7 +95,7 @@ TEST_CASE("what goes back without a line, or lines together, is what does", "[al
     CHECK(set_count > 100);
 }
 
-TEST_CASE("the causes sum to the reserved bytes, and holes have one each", "[allocator]") {
+TEST_CASE("the causes sum to the reserved bytes, and each hole has one cause", "[allocator]") {
     std::mt19937 random(5);
     for (int i = 0; i < 2000; ++i) {
         const AllocatorState state = random_state(random);
@@ -114,7 +115,7 @@ TEST_CASE("the causes sum to the reserved bytes, and holes have one each", "[all
     }
 }
 
-TEST_CASE("the parts of a live block are told apart", "[allocator]") {
+TEST_CASE("rounding, divisions and unsplit bytes of a live block are separate", "[allocator]") {
     const AllocatorSettings settings = parse_allocator_settings("roundup_power2_divisions:4");
     AllocatorState state;
     StateSegment segment;
@@ -133,7 +134,7 @@ TEST_CASE("the parts of a live block are told apart", "[allocator]") {
     CHECK(causes.largest_hole_bytes == 9 * kMib);
 }
 
-TEST_CASE("lines live as long as their blocks do, until main ends", "[allocator]") {
+TEST_CASE("lines live as long as their blocks, until main ends", "[allocator]") {
     const OpenTrace trace(TextTrace("segment 0x10000000 20971520\n"
                                     "alloc a 0x10000000 1048576\n"
                                     "wait 10\n"
@@ -162,7 +163,7 @@ TEST_CASE("lines live as long as their blocks do, until main ends", "[allocator]
     CHECK(pin.median_ticks < 90);
 }
 
-TEST_CASE("a state is that of its moment, with the pools that are owned then", "[allocator]") {
+TEST_CASE("a state has the segments and the owned pools of its moment", "[allocator]") {
     const OpenTrace trace(TextTrace("call 1 pool=3\n"
                                     "segment 0x10000000 20971520 pool=3\n"
                                     "alloc a 0x10000000 5242880\n"

@@ -96,7 +96,7 @@ std::vector<report::LevelPeak> peaks_of(const report::TraceReader& reader,
     return levels.finish(stream.end());
 }
 
-TEST_CASE("altered lives give the peak that a count of every block gives", "[record]") {
+TEST_CASE("the peak with altered lives equals a count of every block", "[record]") {
     for (uint64_t seed = 1; seed <= 30; ++seed) {
         const TemporaryFile file;
         write_blocks(file.path(), seed);
@@ -138,7 +138,7 @@ TEST_CASE("altered lives give the peak that a count of every block gives", "[rec
     }
 }
 
-TEST_CASE("what is made and freed between two events counts for the peak", "[record]") {
+TEST_CASE("blocks made and freed between two events count for the peak", "[record]") {
     const TemporaryFile file;
     write_blocks(file.path(), 1);
     const auto reader = report::TraceReader::open_file(file.path());

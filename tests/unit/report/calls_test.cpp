@@ -158,7 +158,7 @@ TEST_CASE("the same line again is another call", "[report][calls]") {
                                   "a.forward.no operator: m.py:1 (f)_1 3 3"});
 }
 
-TEST_CASE("operators come in the order of their begins, whatever thread ends first",
+TEST_CASE("operators are listed by their beginning, even if another thread ends first",
           "[report][calls]") {
     const std::string other = "thread=3 stack=o.py:1:g";
     const Calls calls(kNames + "start\n" + alloc("z 1 16", in("2;1")) + alloc("a 2 1", other) +
@@ -189,7 +189,7 @@ TEST_CASE("a thread that allocates no more does not hold back the others", "[rep
         }));
 }
 
-TEST_CASE("of many operators those stay after which most was added", "[report][calls]") {
+TEST_CASE("the operators with the largest increases are kept", "[report][calls]") {
     std::string text = "start\n";
     for (const int bytes : {3, 9, 1, 9, 4}) {
         text += alloc("b" + std::to_string(text.size()) + " 1 " + std::to_string(bytes),
@@ -212,7 +212,7 @@ TEST_CASE("of many operators those stay after which most was added", "[report][c
     CHECK(indices(report::KeptPoints::kFirst, 0) == Indices{0, 1, 2, 3, 4});
 }
 
-TEST_CASE("stages of the first steps are those that begin in them", "[report][calls]") {
+TEST_CASE("stages of the first steps begin in these steps", "[report][calls]") {
     const std::string step = " 1 Optimizer.step#SGD.step\n";
     std::string text = kNames + "start\n";
     for (int i = 0; i < 3; ++i) {
@@ -233,7 +233,7 @@ TEST_CASE("stages of the first steps are those that begin in them", "[report][ca
     }
 }
 
-TEST_CASE("layers hold what they make and what their tensors are", "[report][calls]") {
+TEST_CASE("layers hold the blocks they make and the blocks of their tensors", "[report][calls]") {
     const Calls calls(kNames + "start\n segment 0x0 40\n" +
                       alloc("w 1 2", "thread=1 stack=/v/torch/nn/init.py:3:normal_") +
                       "tensor w parameter a.weight instance=2\n" + alloc("h 2 4", in("2;1")) +

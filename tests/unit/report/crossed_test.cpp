@@ -161,7 +161,7 @@ Answer ask(const OpenTrace& trace, const std::string& by, std::vector<std::strin
     return answer;
 }
 
-TEST_CASE("rows of two keys are those that brute force finds", "[report][crossed]") {
+TEST_CASE("rows of two keys equal a brute-force count", "[report][crossed]") {
     for (uint32_t seed = 1; seed <= 30; ++seed) {
         const RandomProgram program(seed);
         const OpenTrace trace(program.text());
@@ -221,7 +221,7 @@ uint64_t highest_level(const OpenTrace& trace, const std::vector<std::string>& w
     return report::make_timeline(trace.reader, {std::nullopt, 10, &shown}).peak_bytes;
 }
 
-TEST_CASE("the timeline of selected blocks has the highest level that brute force finds",
+TEST_CASE("the timeline of selected blocks has the highest level of a brute-force count",
           "[report][where]") {
     for (uint32_t seed = 1; seed <= 40; ++seed) {
         const RandomProgram program(seed);
@@ -248,7 +248,7 @@ TEST_CASE("a value that is the text of a row is no glob", "[report][where]") {
     CHECK(ask(trace, "line", {"file=*"}).shown_bytes == 1200);
 }
 
-TEST_CASE("a value that no block has is named with the nearest ones", "[report][where]") {
+TEST_CASE("the message for a value that no block has lists the nearest ones", "[report][where]") {
     std::string text = "start\n";
     for (int i = 0; i < 8; ++i) {
         text += "alloc b" + std::to_string(i) + " " + std::to_string(4096 * (i + 1)) +
@@ -262,7 +262,7 @@ TEST_CASE("a value that no block has is named with the nearest ones", "[report][
     CHECK(answer.unmatched[0].nearest[0] == "/p/model.py:42 (f)");
 }
 
-TEST_CASE("bytes that a summary only counts are selected by their text", "[report][where]") {
+TEST_CASE("bytes that only a summary counts are selected by their text", "[report][where]") {
     TraceBuilder builder;
     builder.define(format::DefType::kContext, fields({0, 0, 0, 0, 0, 0}));
     builder.summary(format::SummaryType::kView, fields({0, 0, 700, 5, 200, 900, 4, 2}));
@@ -278,7 +278,7 @@ TEST_CASE("bytes that a summary only counts are selected by their text", "[repor
                       Catch::Contains("--by lifetime follows single blocks"));
 }
 
-TEST_CASE("words of --by and --where that mean nothing are refused", "[report][where]") {
+TEST_CASE("unknown words of --by and --where are refused", "[report][where]") {
     const auto refused = [](const std::string& by, std::vector<std::string> where) {
         report::SelectionText text;
         text.by = by;

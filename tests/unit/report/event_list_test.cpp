@@ -139,7 +139,7 @@ TEST_CASE("the peak between two times is that of a replay by hand") {
     CHECK(trace.replay(".." + half).blocks.level_bytes == 1000);
 }
 
-TEST_CASE("blocks that lived in a part of the run") {
+TEST_CASE("the blocks that lived in a part of the run are listed") {
     const OpenTrace trace(
         "start\n alloc gone 0x1000 512 stack=m.py:1:f\n free gone\n"
         "alloc held 0x2000 1024 stack=m.py:2:f\n phase warm\n alloc short 0x3000 2048 "
@@ -154,7 +154,7 @@ TEST_CASE("blocks that lived in a part of the run") {
     CHECK_THAT(text, !Catch::Contains("m.py:1") && !Catch::Contains("m.py:5"));
 }
 
-TEST_CASE("a moment and a part of the run are not asked for together") {
+TEST_CASE("a moment and a part of the run cannot be combined") {
     report::SelectionText text;
     text.at = "end";
     text.during = "forward";

@@ -51,7 +51,7 @@ TEST_CASE("counts have commas", "[report]") {
     CHECK(format_count(1234567) == "1,234,567");
 }
 
-TEST_CASE("paths are shown short where the reader knows the rest", "[report]") {
+TEST_CASE("paths are shortened to the part that the user needs", "[report]") {
     const PathDisplay display = {false, "/home/me/work"};
     CHECK(display_path(display, "/v/lib/python3.11/site-packages/torch/nn/functional.py") ==
           "torch/nn/functional.py");
@@ -73,7 +73,7 @@ TEST_CASE("JSON is valid whatever the text", "[report]") {
           "\"bad\": \"\xEF\xBF\xBD(\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xF0\x9F\x98\x80\"}");
 }
 
-TEST_CASE("JSON has what a terminal would obey as escapes", "[report]") {
+TEST_CASE("JSON escapes characters that a terminal would obey", "[report]") {
     JsonWriter json;
     // ESC, DEL, U+009B, U+202E, U+2066, U+E0041; and what people write.
     json.begin_array().value("\x1b[m\x7f\xC2\x9B\xE2\x80\xAE\xE2\x81\xA6\xF3\xA0\x81\x81\xC3\xA9");

@@ -55,7 +55,7 @@ std::string reports_of(const Bytes& packed) {
     return text;
 }
 
-TEST_CASE("golden traces keep reading with the same answers", "[report]") {
+TEST_CASE("golden traces are read with the same results", "[report]") {
     size_t count = 0;
     for (const auto& entry : std::filesystem::directory_iterator(kFolder)) {
         if (entry.path().extension() != ".packed") {

@@ -52,7 +52,7 @@ TEST_CASE("a module that is called is forward", "[report][phase]") {
     CHECK(phase_of("thread=0") == "other");
 }
 
-TEST_CASE("what the autograd engine runs is backward", "[report][phase]") {
+TEST_CASE("code run by the autograd engine is backward", "[report][phase]") {
     CHECK(phase_of("forward=/p/model.py:4:forward op=MmBackward0") == "backward");
     CHECK(phase_of("op=AccumulateGrad") == "backward");
     CHECK(phase_of(stack({"/p/function.py:7:Scale.backward"}) + " op=ScaleBackward") == "backward");
@@ -97,7 +97,7 @@ TEST_CASE("making or moving a model is initialisation", "[report][phase]") {
     CHECK(phase_of(stack({"/p/cache.py:5:Cache.__init__", kModule, kTrain})) == "forward");
 }
 
-TEST_CASE("blocks of which nothing is known keep saying so", "[report][phase]") {
+TEST_CASE("a block without a recorded stack has a row that states this", "[report][phase]") {
     CHECK(phase_of("untraced") == "untraced");
     TraceBuilder builder;
     builder.mark(format::MarkKind::kTracingStarted);
@@ -132,7 +132,7 @@ TEST_CASE("rows can be threads, streams and devices", "[report]") {
     CHECK(keys(trace, "device", "all") == Keys{"device 0", "device 1"});
 }
 
-TEST_CASE("a summary does not pretend to know streams", "[report]") {
+TEST_CASE("rows by stream are refused for a summary", "[report]") {
     TraceBuilder builder;
     builder.define(format::DefType::kContext, fields({0, 0, 0, 0, 0, 0}));
     builder.summary(format::SummaryType::kView, fields({0, 0, 700, 5, 200, 900, 4, 2}));
@@ -142,7 +142,7 @@ TEST_CASE("a summary does not pretend to know streams", "[report]") {
     CHECK(keys(trace, "device") == std::vector<std::string>{"device 0"});
 }
 
-TEST_CASE("without an operator the node, the line or the reason is told", "[report][op]") {
+TEST_CASE("without an operator the row is the node, the line or the reason", "[report][op]") {
     const OpenTrace trace(
         "start\n alloc a 1 800 op=AddmmBackward0\n alloc b 2 400 stack=m.py:5:f\n"
         "alloc c 3 200 untraced\n alloc d 4 100\n stop\n end\n");
@@ -152,7 +152,7 @@ TEST_CASE("without an operator the node, the line or the reason is told", "[repo
                                                         "no operator: stack not recorded"});
 }
 
-TEST_CASE("memory that a part of torch makes in Python has that part's name", "[report][op]") {
+TEST_CASE("memory allocated by a part of torch's Python has the part's name", "[report][op]") {
     const OpenTrace trace(
         "start\n alloc a 1 1600 stack=/v/torch/distributed/fsdp/_flat_param.py:5:unshard;m.py:1:f\n"
         "alloc b 2 800 stack=/v/torch/distributed/fsdp/x.py:5:_reduce_grad\n"
@@ -167,8 +167,7 @@ TEST_CASE("memory that a part of torch makes in Python has that part's name", "[
                                                         "AccumulateGrad"});
 }
 
-TEST_CASE("an operator called through torch.ops has the name that its frame tells",
-          "[report][op]") {
+TEST_CASE("an operator called through torch.ops has the name from its frame", "[report][op]") {
     const OpenTrace trace(
         "instance 1 OpOverload path=mine::scaled\n instance 2 OpOverload path=aten::empty.names\n"
         "instance 3 Layer root=Model path=h.0\n instance 4 OpOverload\n start\n"
@@ -188,7 +187,7 @@ TEST_CASE("an operator called through torch.ops has the name that its frame tell
     CHECK(keys(trace, "module") == std::vector<std::string>{"outside of modules", "h.0"});
 }
 
-TEST_CASE("memory that Triton itself asks for is told from the program's", "[report][op]") {
+TEST_CASE("Triton's own memory is separate from the program's", "[report][op]") {
     const OpenTrace trace(
         "start\n alloc a 1 800 "
         "stack=/v/triton/backends/nvidia/driver.py:5:get_empty_cache_for_benchmark"
@@ -200,7 +199,7 @@ TEST_CASE("memory that Triton itself asks for is told from the program's", "[rep
                                                         "no operator: m.py:8 (f)"});
 }
 
-TEST_CASE("mere allocations are told from operators that compute", "[report][op]") {
+TEST_CASE("mere allocations are separate from operators that compute", "[report][op]") {
     using report::is_mere_allocation;
     for (const char* name : {"aten::empty.memory_format", "aten::empty_strided", "aten::resize_"}) {
         CHECK(is_mere_allocation(name));

@@ -34,7 +34,7 @@ GrowthFit fit_blocks(const Numbers& counts) {
     return fit(bytes, counts);
 }
 
-TEST_CASE("a block more in every step grows, from the step in which it began", "[report][growth]") {
+TEST_CASE("one more block in every step is growth from its first step", "[report][growth]") {
     const GrowthFit found = fit_blocks({0, 0, 0, 1, 2, 3, 4, 5, 6, 7});
     CHECK(found.kind == GrowthKind::kGrows);
     CHECK(found.sample == 3);
@@ -50,7 +50,7 @@ TEST_CASE("five steps are too few, six are enough", "[report][growth]") {
     CHECK(fit_blocks({0, 1, 2, 3, 4, 5, 6}).kind == GrowthKind::kGrows);
 }
 
-TEST_CASE("a block every fourth step grows by a quarter of it", "[report][growth]") {
+TEST_CASE("a block in every fourth step is growth by a quarter of a block", "[report][growth]") {
     Numbers counts;
     for (int64_t i = 0; i <= 40; ++i) {
         counts.push_back(i / 4);
@@ -61,7 +61,7 @@ TEST_CASE("a block every fourth step grows by a quarter of it", "[report][growth
     CHECK(found.bytes_per_sample == 25);
 }
 
-TEST_CASE("the rate is what steps gained divided by steps, in whole periods", "[report][growth]") {
+TEST_CASE("the rate is the gain divided by the steps, in whole periods", "[report][growth]") {
     Numbers bytes = {0};
     for (int64_t i = 0; i < 25; ++i) {
         bytes.push_back(bytes.back() + (i % 2 == 0 ? 8 : 2));
@@ -124,7 +124,7 @@ TEST_CASE("warm-up in the line that grows is not in its rate", "[report][growth]
     CHECK(fit(bytes, counts).bytes_per_sample == Approx(gained / 40).epsilon(0.05));
 }
 
-TEST_CASE("warm-up is no growth, and does not hide it", "[report][growth]") {
+TEST_CASE("warm-up is no growth, and does not hide growth", "[report][growth]") {
     CHECK(fit_blocks({0, 9, 30, 31, 31, 31, 31, 31, 31, 31}).kind == GrowthKind::kLevelledOff);
     CHECK(fit_blocks({0, 50, 20, 31, 32, 33, 34, 35, 36, 37, 38, 51}).kind == GrowthKind::kGrows);
 }
@@ -138,7 +138,7 @@ TEST_CASE("a cache that is full has levelled off", "[report][growth]") {
     CHECK(fit_blocks({0, 8, 8, 8, 8, 8, 8, 8, 8, 8}).kind == GrowthKind::kSteady);
 }
 
-TEST_CASE("what slows down is filling up", "[report][growth]") {
+TEST_CASE("growth that slows down is filling up", "[report][growth]") {
     Numbers counts;
     for (int64_t i = 0; i <= 40; ++i) {
         counts.push_back(1'000'000 - 1'000'000 / (1 + i * i));
@@ -146,7 +146,7 @@ TEST_CASE("what slows down is filling up", "[report][growth]") {
     CHECK(fit_blocks(counts).kind != GrowthKind::kGrows);
 }
 
-TEST_CASE("what falls at once and comes again returns", "[report][growth]") {
+TEST_CASE("a level that falls at once and rises again returns", "[report][growth]") {
     Numbers counts;
     for (int64_t i = 0; i < 34; ++i) {
         counts.push_back(i % 8);
@@ -158,7 +158,8 @@ TEST_CASE("what falls at once and comes again returns", "[report][growth]") {
     CHECK(fit_blocks(counts).kind != GrowthKind::kGrows);
 }
 
-TEST_CASE("one block that is made anew, larger, grows after twelve steps", "[report][growth]") {
+TEST_CASE("one block that is replaced by larger ones grows after twelve steps",
+          "[report][growth]") {
     Numbers bytes;
     for (int64_t i = 0; i < 12; ++i) {
         bytes.push_back(1000 + 10 * i);
@@ -253,7 +254,7 @@ TEST_CASE("a leak is found beside inputs, whatever their lengths", "[report][gro
     }
 }
 
-TEST_CASE("inputs that rise evenly cannot be told from time", "[report][growth]") {
+TEST_CASE("the effect of evenly rising inputs is unclear", "[report][growth]") {
     Numbers inputs = {0};
     Numbers levels = {0};
     for (int64_t i = 1; i <= 24; ++i) {
@@ -266,7 +267,7 @@ TEST_CASE("inputs that rise evenly cannot be told from time", "[report][growth]"
     CHECK(report::fit_inputs(levels, inputs)->part == report::InputPart::kAll);
 }
 
-TEST_CASE("levels of their own are not explained by inputs", "[report][growth]") {
+TEST_CASE("independent levels are not explained by inputs", "[report][growth]") {
     std::mt19937 random(17);
     for (int series = 0; series < 2000; ++series) {
         Numbers inputs = {0};
@@ -281,7 +282,7 @@ TEST_CASE("levels of their own are not explained by inputs", "[report][growth]")
 }
 
 // Levels by stack where steps end, as a map of all live blocks has them.
-TEST_CASE("levels at the ends of steps are those of brute force", "[report][growth]") {
+TEST_CASE("levels at the ends of steps equal a brute-force count", "[report][growth]") {
     std::mt19937 random(13);
     std::string text = "start\n";
     std::map<int, std::pair<int, int64_t>> live;  // by name: line and bytes

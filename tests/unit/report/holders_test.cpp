@@ -84,7 +84,7 @@ TEST_CASE("a trace without a search says how to make one", "[report][holders]") 
     CHECK(text_of(trace, "tensors").find("Held by") == std::string::npos);
 }
 
-TEST_CASE("impossible holders are counted and named by nobody", "[report][holders]") {
+TEST_CASE("impossible holders are counted and not shown", "[report][holders]") {
     TraceBuilder builder;
     const Bytes search = fields({1, 0, 1, 0, 1, 1, 1, 0});
     builder.define_unnumbered(format::DefType::kHolderSearch, search);
@@ -148,7 +148,7 @@ Recorder::FoundHolder found_of(const LiveBlock& block, const std::string& text) 
     return {block.address, block.ordinal, HolderKind::kGlobal, 0, text.data(), text.size()};
 }
 
-TEST_CASE("holders are of the blocks that still live", "[record][holders]") {
+TEST_CASE("holders refer to blocks that are still live", "[record][holders]") {
     HolderRecording recording;
     recording.alloc(0x10000, 512);
     recording.alloc(0x20000, 1024);
@@ -188,7 +188,7 @@ TEST_CASE("ordinals of holders are those of their file", "[record][holders]") {
     CHECK(reader.definitions().holders[0].ordinal == 0);
 }
 
-TEST_CASE("without a trace, and in one that has very many, nothing is written", "[record]") {
+TEST_CASE("without a trace, or with too many holders in it, nothing is written", "[record]") {
     HolderRecording recording;
     recording.alloc(0x10000, 512);
     const std::string text = "train.z";

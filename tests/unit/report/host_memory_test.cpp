@@ -43,7 +43,7 @@ std::string json(const char* command, const OpenTrace& trace, const std::string&
 
 }  // namespace
 
-TEST_CASE("the default device is the GPU with the highest peak, however much the host holds",
+TEST_CASE("the default device is the GPU with the highest peak, even if the host holds more",
           "[report]") {
     const OpenTrace trace(kGpusAndHost);
     const report::ReplayResult result = trace.replay();
@@ -52,7 +52,7 @@ TEST_CASE("the default device is the GPU with the highest peak, however much the
     CHECK(result.devices.size() == 4);
 }
 
-TEST_CASE("the sum of all devices is that of the GPUs", "[report]") {
+TEST_CASE("the sum of all devices includes only GPUs", "[report]") {
     const OpenTrace trace(kGpusAndHost);
     const report::ReplayResult sum = trace.replay("peak", "all");
     CHECK(sum.chosen.peak_bytes == 1200);
@@ -65,7 +65,7 @@ TEST_CASE("the sum of all devices is that of the GPUs", "[report]") {
     CHECK_THAT(json("timeline", trace, "all"), Contains("\"peak_bytes\": 1200"));
 }
 
-TEST_CASE("memory of the host is asked for by its name and says it", "[report]") {
+TEST_CASE("memory of the host is selected and shown by its name", "[report]") {
     const OpenTrace trace(kGpusAndHost);
     CHECK(trace.replay("peak", "cpu").chosen.peak_bytes == 9000000);
     CHECK(trace.replay("end", "cpu").blocks.level_bytes == 300);
@@ -83,7 +83,7 @@ TEST_CASE("memory of the host is asked for by its name and says it", "[report]")
     CHECK_THAT(trace.rows(by), Contains("  cpu\n"));
 }
 
-TEST_CASE("a table of a GPU names what the host holds where it is much", "[report]") {
+TEST_CASE("a table of a GPU mentions large memory of the host", "[report]") {
     CHECK_THAT(made(report::make_table, OpenTrace(kGpusAndHost), "0"),
                Contains("Device 0 shown; peaks: device 0 1000 B, device 1 200 B, pinned"));
     const OpenTrace little(R"(
@@ -103,7 +103,7 @@ TEST_CASE("without memory of a GPU the host is shown, also for all devices", "[r
     }
 }
 
-TEST_CASE("what has no meaning for the host says so", "[report]") {
+TEST_CASE("options without a meaning for the host are refused", "[report]") {
     const OpenTrace trace(kGpusAndHost);
     for (const char* command : {"ledger", "map", "fragmentation", "whatif"}) {
         CHECK_THROWS_WITH(made(report::find_report(command), trace, "cpu"),

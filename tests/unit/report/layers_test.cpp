@@ -99,7 +99,7 @@ TEST_CASE("a module within itself counts once", "[report][layers]") {
     CHECK(layers.of("block").call_count == 2);
 }
 
-TEST_CASE("a part that is computed again is in what its checkpoint was in", "[report][layers]") {
+TEST_CASE("a recomputed part belongs to the modules around its checkpoint", "[report][layers]") {
     // The node was made by block.down, which does not run.
     const std::string forward = " op=X forward=m.py:1:f;" + call_of("6") + ";" + call_of("4") +
                                 ";" + kCheckpoint + ";" + call_of("7") + ";" + call_of("1");
@@ -112,7 +112,7 @@ TEST_CASE("a part that is computed again is in what its checkpoint was in", "[re
     CHECK(layers.calls == Names{"block.up 1", "block 0"});
 }
 
-TEST_CASE("folded layers are what they fold", "[report][layers]") {
+TEST_CASE("folded layers have the sums of their layers", "[report][layers]") {
     const Layers shallow(kTwoItems, {1, false});
     CHECK(shallow.of("layers").peak_held_bytes == 12);
     CHECK(shallow.of("layers").alloc_count == 2);

@@ -56,7 +56,7 @@ TEST_CASE("a category follows from the stack and the life of a block", "[report]
           Rows{"parameter 1", "input 2", "optimizer state 32", "temporary 65", "gradient 16"});
 }
 
-TEST_CASE("what is freed after the end of main was held to the end", "[report][lives]") {
+TEST_CASE("a block freed after the end of main was held to the end", "[report][lives]") {
     const std::string text = "start\n" + alloc("a 1 1", kOther) + alloc("b 2 2", kForward) +
                              "free a\n mainend\n free b\n" + alloc("c 3 8", kOther) +
                              "mainend\n end\n";
@@ -66,7 +66,7 @@ TEST_CASE("what is freed after the end of main was held to the end", "[report][l
     CHECK(rows(text, "lifetime", "forward") == Rows{"held to forward 1", "held to the end 2"});
 }
 
-TEST_CASE("what the objects told comes before the stack", "[report][lives]") {
+TEST_CASE("reports of the objects come before the stack", "[report][lives]") {
     const std::string told = "start\n" + alloc("a 1 1", kForward) + alloc("b 2 2", kOther) +
                              alloc("c 3 4", kOther) + "alloc d 4 8 untraced\n" +
                              "tensor a parameter w\n tensor b buffer mean\n tensor d gradient w\n"
@@ -74,12 +74,13 @@ TEST_CASE("what the objects told comes before the stack", "[report][lives]") {
     CHECK(rows(told, "category") == Rows{"parameter 1", "buffer 2", "gradient 8", "input 4"});
 }
 
-TEST_CASE("what lies outside of all steps and phases is unknown", "[report][lives]") {
+TEST_CASE("blocks outside of all steps and phases are unknown", "[report][lives]") {
     CHECK(rows("start\n" + alloc("a 1 1", kOther) + "stop\n end\n", "category") ==
           Rows{"unknown 1"});
 }
 
-TEST_CASE("what the next pass of inference frees is no cache by that alone", "[report][lives]") {
+TEST_CASE("a block freed by the next pass of inference is not a cache for that reason alone",
+          "[report][lives]") {
     const std::string text = "start\n" + alloc("k1 1 100", kForward) + alloc("o1 2 10", kForward) +
                              alloc("t1 3 1", kOther) + alloc("k2 4 200", kForward) + "free k1\n" +
                              alloc("o2 5 10", kForward) + "free o1\n" + alloc("t2 6 1", kOther) +
@@ -87,7 +88,7 @@ TEST_CASE("what the next pass of inference frees is no cache by that alone", "[r
     CHECK(rows(text, "category", "step@0") == Rows{"kept 1", "temporary 110"});
 }
 
-TEST_CASE("a lifetime tells what a block was held to", "[report][lives]") {
+TEST_CASE("a lifetime is the phase that a block was held to", "[report][lives]") {
     CHECK(rows(kTraining, "lifetime", "backward") == Rows{"held to the end 1",
                                                           "held beyond the phase 18",
                                                           "held to backward 4",
@@ -101,7 +102,8 @@ TEST_CASE("a lifetime tells what a block was held to", "[report][lives]") {
           Rows{"held to the optimizer 8", "held to a later step 4"});
 }
 
-TEST_CASE("a block is freed within its operator only where that still runs", "[report][lives]") {
+TEST_CASE("a block is freed within its operator only if the operator still runs",
+          "[report][lives]") {
     // One call, which allocates in three ways: its result and two blocks for itself.
     const std::string call = "start\n" + alloc("a 1 1", kForward + " native=1") +
                              alloc("b 2 2", kForward + " native=2") + "free b\n" +
@@ -121,7 +123,7 @@ TEST_CASE("the step of a row is the one that made its blocks", "[report][lives]"
     CHECK(rows(kTraining, "step", "optimizer") == Rows{"step 0 115", "outside of all steps 1"});
 }
 
-TEST_CASE("without recorded frees the phase of the free is told", "[report][lives]") {
+TEST_CASE("without recorded frees the row has the phase of the free", "[report][lives]") {
     const Rows found = rows(kTraining, "freed-by", "backward");
     CHECK(found.count("still live at the end 1") == 1);
     CHECK(found.count("in backward 12") == 1);
@@ -149,7 +151,7 @@ TEST_CASE("a recorded free names its line", "[report][lives]") {
     CHECK(trace.rows(selection).find("train.py:8 (step)") != std::string::npos);
 }
 
-TEST_CASE("a free in a lost context is told as lost", "[report][lives]") {
+TEST_CASE("a free in a lost context is shown as lost", "[report][lives]") {
     TraceBuilder builder;
     builder.mark(format::MarkKind::kTracingStarted);
     builder.alloc_inline(fields({0, 0, 0, 8, 0}), 0x1000);

@@ -21,7 +21,7 @@ TEST_CASE("the median of an even count is the mean of the two in the middle", "[
     CHECK(median({{UINT64_MAX, 1}, {UINT64_MAX - 2, 1}}) == UINT64_MAX - 1);
 }
 
-TEST_CASE("values count as often as they are there", "[table]") {
+TEST_CASE("values count with their multiplicity", "[table]") {
     CHECK(median({{1, 3}, {100, 2}}) == 1);
     CHECK(median({{1, 3}, {100, 3}}) == 50);
     CHECK(median({{1, 3}, {100, 4}}) == 100);

@@ -206,7 +206,7 @@ Page page_of(const OpenTrace& trace, const PageRequest& request = {}) {
     return build_page(trace.reader, selection, request, stacks);
 }
 
-TEST_CASE("segments, blocks and holes of a map are what brute force finds", "[page]") {
+TEST_CASE("segments, blocks and holes of a map equal a brute-force count", "[page]") {
     size_t compared = 0;
     std::set<std::pair<bool, bool>> kept;
     for (uint32_t seed = 1; seed <= 300; ++seed) {
@@ -271,7 +271,7 @@ TEST_CASE("a segment of cudaMalloc is not joined with its neighbour", "[page]") 
     CHECK(ranges.now().size() == 2);
 }
 
-TEST_CASE("blocks that are freed for later still lie in the map", "[page]") {
+TEST_CASE("blocks with a deferred free are still in the map", "[page]") {
     const Page page = page_of(OpenTrace(
         "start\n segment 0x1000 4096\n alloc a 0x1000 1024 stack=a.py:1:f thread=1\n defer a\n"
         "alloc b 0x1400 2048 stack=b.py:1:f thread=1\n complete a\n end\n"));

@@ -80,7 +80,7 @@ std::string type_at(const report::TraceReader& reader, uint64_t ordinal) {
     return type == 0 ? "-" : report::tensor_type_text(all, type);
 }
 
-TEST_CASE("a tensor is told of the block that is live at its address", "[record][objects]") {
+TEST_CASE("a tensor is recorded for the block that is live at its address", "[record][objects]") {
     Recording recording;
     recording.alloc(0x1000);  // ordinal 0
     recording.alloc(0x2000);
@@ -97,7 +97,7 @@ TEST_CASE("a tensor is told of the block that is live at its address", "[record]
     CHECK(name_at(reader, 3) == "-");
 }
 
-TEST_CASE("a block is told once for its kind, and anew in a new trace", "[record][objects]") {
+TEST_CASE("a block is recorded once for its kind, and again in a new trace", "[record][objects]") {
     Recording recording;
     recording.alloc(0x1000);
     recording.tell(0x1000, TensorKind::kBuffer, "first");
@@ -111,7 +111,7 @@ TEST_CASE("a block is told once for its kind, and anew in a new trace", "[record
     CHECK(name_at(recording.close(), 0) == "1 second");
 }
 
-TEST_CASE("more tensors than one record holds are all told", "[record][objects]") {
+TEST_CASE("more tensors than fit in one record are all recorded", "[record][objects]") {
     Recording recording;
     std::vector<Recorder::ReportedTensor> told;
     for (uint32_t i = 1; i <= 5000; ++i) {
@@ -129,7 +129,7 @@ TEST_CASE("more tensors than one record holds are all told", "[record][objects]"
     }
 }
 
-TEST_CASE("a tensor's type is told with its name", "[record][objects]") {
+TEST_CASE("a tensor's type is recorded with its name", "[record][objects]") {
     Recording recording;
     recording.alloc(0x1000);
     recording.alloc(0x2000);
@@ -170,7 +170,7 @@ TEST_CASE("an operator made the blocks that are not older than it", "[record][ob
     CHECK(name_at(reader, 1) == "-");
 }
 
-TEST_CASE("the last thing told of an instance counts", "[report][objects]") {
+TEST_CASE("the last report of an instance counts", "[report][objects]") {
     const OpenTrace trace("instance 2 Linear\n instance 2 Linear root=Model path=layers.0.up\n");
     const report::Definitions& all = trace.reader.definitions();
     CHECK(all.text(all.instance(2).path) == "layers.0.up");
@@ -179,7 +179,7 @@ TEST_CASE("the last thing told of an instance counts", "[report][objects]") {
     CHECK(all.text(all.instance(3).class_name).empty());
 }
 
-TEST_CASE("impossible objects are counted and named by nobody", "[report][objects]") {
+TEST_CASE("impossible objects are counted and not shown", "[report][objects]") {
     TraceBuilder builder;
     const uint32_t name = builder.define_string("weight");
     builder.define_unnumbered(format::DefType::kInstance, fields({1ULL << 31, name, 0, 0}));
@@ -192,7 +192,7 @@ TEST_CASE("impossible objects are counted and named by nobody", "[report][object
     CHECK(trace.reader.definitions().instances.empty());
 }
 
-TEST_CASE("impossible types of tensors are nobody's", "[report][objects]") {
+TEST_CASE("impossible types of tensors are ignored", "[report][objects]") {
     TraceBuilder builder;
     const uint32_t dtype = builder.define_string("float32");
     const auto define = [&builder](std::initializer_list<uint64_t> values) {

@@ -267,7 +267,7 @@ void check_trace(uint32_t seed) {
     }
 }
 
-TEST_CASE("replay finds the peak and blocks that brute force finds", "[report]") {
+TEST_CASE("replay finds the same peak and blocks as brute force", "[report]") {
     for (uint32_t seed = 1; seed <= 1500; ++seed) {
         INFO("seed " << seed);
         check_trace(seed);

@@ -151,7 +151,7 @@ void check_points(const RandomRun& run, const PagePoints& points) {
     }
 }
 
-TEST_CASE("every bucket of a page keeps the highest moment that brute force finds", "[page]") {
+TEST_CASE("every bucket of a page keeps the highest moment of a brute-force count", "[page]") {
     for (uint32_t seed = 1; seed <= 300; ++seed) {
         INFO("seed " << seed);
         const size_t limit = size_t{1} << (seed % 8);
@@ -167,7 +167,7 @@ TEST_CASE("every bucket of a page keeps the highest moment that brute force find
     }
 }
 
-TEST_CASE("a column gives its numbers back from its planes", "[page]") {
+TEST_CASE("a column restores its numbers from its planes", "[page]") {
     std::mt19937_64 random(7);
     for (const ColumnCoding coding :
          {ColumnCoding::kPlain, ColumnCoding::kSigned, ColumnCoding::kDelta}) {
@@ -213,7 +213,7 @@ TEST_CASE("the highest moment of a page is the peak of the table", "[page]") {
     CHECK(rows == std::map<std::string, uint64_t>{{"untraced", 900}});
 }
 
-TEST_CASE("a page of a part of the run knows what was live before", "[page]") {
+TEST_CASE("a page of a part of the run has the blocks that were live before", "[page]") {
     const OpenTrace trace(
         "start\n alloc a 1 64 stack=a.py:1:f\n alloc b 2 512 stack=b.py:1:f\n free b\n wait 1000\n"
         "alloc c 3 32 stack=c.py:1:f\n wait 1000\n alloc d 4 512 stack=d.py:1:f\n stop\n end\n");

@@ -136,8 +136,7 @@ Page page_of(const OpenTrace& trace, const PageRequest& request = {}) {
     return build_page(trace.reader, selection, request, stacks);
 }
 
-TEST_CASE("what a run allocated, what was temporary and what is left is what brute force finds",
-          "[page]") {
+TEST_CASE("allocated, temporary and remaining bytes of a run equal a brute-force count", "[page]") {
     for (uint32_t seed = 1; seed <= 200; ++seed) {
         const RandomProgram program(seed);
         INFO("seed " << seed << "\n" << program.text);
@@ -157,7 +156,7 @@ TEST_CASE("what a run allocated, what was temporary and what is left is what bru
     }
 }
 
-TEST_CASE("sums of a part of the run count what happens in it", "[page]") {
+TEST_CASE("sums of a part of the run count its events only", "[page]") {
     const OpenTrace trace(
         "start\n alloc a 1 512 stack=a.py:1:f thread=1\n wait 1000\n free a\n"
         "alloc b 2 1024 stack=b.py:1:f thread=1\n free b\n alloc c 3 2048 stack=c.py:1:f thread=1\n"

@@ -31,7 +31,7 @@ int passes_of(report::MakeReport make,
     return count;
 }
 
-TEST_CASE("a report decodes the trace once, or twice where phases bound what it asks",
+TEST_CASE("a report decodes the trace once, or twice if it is limited to phases",
           "[report][passes]") {
     CHECK(passes_of(report::make_table) == 1);
     CHECK(passes_of(report::make_table, "category") == 1);
@@ -44,7 +44,7 @@ TEST_CASE("a report decodes the trace once, or twice where phases bound what it 
     CHECK(passes_of(report::make_layers) == 2);
 }
 
-TEST_CASE("followers of one pass hear of the same events", "[report][passes]") {
+TEST_CASE("followers of one pass get the same events", "[report][passes]") {
     struct Listener : report::BlockFollower {
         explicit Listener(std::vector<std::string>& calls) : heard(calls) {}
         void before_event(report::EventTime at) { heard.push_back(std::to_string(at.event)); }
@@ -76,7 +76,7 @@ TEST_CASE("followers of one pass hear of the same events", "[report][passes]") {
 }
 
 // Blocks of a random program, freed in any order, with many peaks one after another.
-TEST_CASE("what became of the blocks at the peak is kept across later frees", "[report][passes]") {
+TEST_CASE("the lives of the blocks at the peak are kept across later frees", "[report][passes]") {
     std::mt19937 random(7);
     for (int round = 0; round < 50; ++round) {
         std::string text = "start\n";

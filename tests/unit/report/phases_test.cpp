@@ -85,8 +85,7 @@ TEST_CASE("a model on the CPU has steps without a block", "[report][phases]") {
                                               "1 optimizer 0>0 peak 0 +0 -0"});
 }
 
-TEST_CASE("what is freed between phases, and after the last, has its own rows",
-          "[report][phases]") {
+TEST_CASE("frees between phases, and after the last, have their own rows", "[report][phases]") {
     const std::string text = "start\n" + forward("h 1 100") + "scope" + kEngine +
                              backward("g 2 70") + "endscope" + kEngine + "free h\n wait 100\n" +
                              "scope" + kStep + "endscope" + kStep + other("x 3 5") +
@@ -162,7 +161,7 @@ TEST_CASE("recomputation lies within the backward pass", "[report][phases]") {
                                               "0 >recomputation 130>170 peak 170 +40 -0"});
 }
 
-TEST_CASE("a backward pass ends when the gradient of the loss is let go", "[report][phases]") {
+TEST_CASE("a backward pass ends when the gradient of the loss is freed", "[report][phases]") {
     const std::string ones =
         "alloc o 2 5 thread=1 stack=/v/torch/autograd/__init__.py:200:_make_grads\n";
     const auto result =
@@ -173,7 +172,7 @@ TEST_CASE("a backward pass ends when the gradient of the loss is let go", "[repo
                                               "0 other 30>31 peak 31 +1 -0"});
 }
 
-TEST_CASE("a forward pass is a step where nothing is trained", "[report][phases]") {
+TEST_CASE("without training a forward pass is a step", "[report][phases]") {
     const std::string token = forward("h 1 100") + "free h\n" + other("t 2 4");
     const auto result = phases_of("start\n" + token + token + token + "stop\n end\n");
     CHECK(result.table.step_source == report::StepSource::kForward);
@@ -182,7 +181,7 @@ TEST_CASE("a forward pass is a step where nothing is trained", "[report][phases]
                                              "2  8>12 peak 108 +104 -100"});
 }
 
-TEST_CASE("passes directly one after another are told apart", "[report][phases]") {
+TEST_CASE("passes directly one after another are separate", "[report][phases]") {
     const auto made = [](const std::string& words, int line) {
         return "alloc " + words + " thread=1 stack=m.py:" + std::to_string(line) + ":f;" + kModule +
                "\n";
@@ -204,7 +203,7 @@ TEST_CASE("passes directly one after another are told apart", "[report][phases]"
           Lines{"0 forward 0>0 peak 110 +220 -220", "0 backward 0>30 peak 30 +30 -0"});
 }
 
-TEST_CASE("regions that the program names nest beside the phases", "[report][phases]") {
+TEST_CASE("regions that the program names nest independently of the phases", "[report][phases]") {
     const auto result = phases_of("start\n phase outer\n" + forward("h 1 100") + "scope 0 mine\n" +
                                   forward("i 2 10") + "free h\n endscope 0 mine\n" +
                                   "endphase outer\n stop\n end\n");
@@ -233,7 +232,7 @@ TEST_CASE("generate() has a prefill and a decoding", "[report][phases]") {
                                                       "- mine 2142>2182 peak 2182 +40 -0"});
 }
 
-TEST_CASE("the peak of a phase of one step is the one its row tells", "[report][phases]") {
+TEST_CASE("the peak of a phase of one step equals the peak in its row", "[report][phases]") {
     const std::string text = "start\n" + forward("h 1 100") + backward("g 2 30") + "free h\n" +
                              optimizer("s 3 7") + forward("i 4 200") + backward("k 5 30") +
                              "free i\n" + optimizer("u 6 7") + "stop\n end\n";

@@ -114,7 +114,7 @@ std::vector<std::vector<std::string>> ways_of_nodes(const report::StackTree& tre
     return ways;
 }
 
-TEST_CASE("a node of the tree has the bytes of all stacks that begin with its way",
+TEST_CASE("a node of the tree has the bytes of all stacks that begin with its path",
           "[report][tree]") {
     const report::FramePolicy policy;
     for (uint32_t seed = 0; seed < 200; ++seed) {
@@ -144,7 +144,7 @@ TEST_CASE("a node of the tree has the bytes of all stacks that begin with its wa
     }
 }
 
-TEST_CASE("what is left out of the tree is counted where it is missing", "[report][tree]") {
+TEST_CASE("stacks left out of the tree are counted at their parent", "[report][tree]") {
     const report::FramePolicy policy;
     for (uint32_t seed = 0; seed < 200; ++seed) {
         const report::Table table = random_table(seed);
@@ -204,7 +204,7 @@ TEST_CASE("a stack as deep as Python allows makes a tree", "[report][tree]") {
     CHECK(tree.nodes.back().bytes == 7);
 }
 
-TEST_CASE("no text drives the terminal or turns the direction of what follows", "[report]") {
+TEST_CASE("no text controls the terminal or changes the direction of later text", "[report]") {
     CHECK(report::printable("a\x1b[31m\n\x7f") == "a?[31m??");
     // U+009B, U+202E, U+2066, U+2028, U+200F, U+E0041.
     CHECK(report::printable("\xC2\x9B|\xE2\x80\xAE|\xE2\x81\xA6|\xE2\x80\xA8|\xE2\x80\x8F|"

@@ -138,7 +138,7 @@ std::string hex(std::string_view bytes) {
     return text;
 }
 
-TEST_CASE("a library is found elsewhere, by its build only", "[report][symbols]") {
+TEST_CASE("a library is found in another folder, by its build id only", "[report][symbols]") {
     const std::string build_id(ElfImage(MappedFile(own_path()).bytes()).build_id());
     if (build_id.empty()) {
         WARN("SKIP: this program was linked without a build id");
@@ -330,7 +330,7 @@ TEST_CASE("a function is found by any of its bytes", "[report][symbols]") {
     CHECK(table.find(0x1010).empty());
 }
 
-TEST_CASE("a module is read once while somebody keeps modules, and let go after", "[symbols]") {
+TEST_CASE("a module is read once while KeptModules lives, and released after it", "[symbols]") {
     const std::string build_id(ElfImage(MappedFile(own_path()).bytes()).build_id());
     std::weak_ptr<const report::ModuleFile> module;
     std::weak_ptr<const report::ModuleFile> missing;

@@ -19,7 +19,7 @@ constexpr const char* kTwoLines = R"(
     end
 )";
 
-TEST_CASE("the table has exactly its form", "[report]") {
+TEST_CASE("the table has exactly the documented form", "[report]") {
     const OpenTrace trace{std::string(kTwoLines)};
     CHECK(report::make_table(trace.reader, {}) ==
           "Max mem: 7.000 KB\n"
@@ -76,7 +76,7 @@ TEST_CASE("the table at the end keeps the peak and shows what is live", "[report
     CHECK(result.blocks.level_bytes == 1024);
 }
 
-TEST_CASE("the table at a time shows what was live then", "[report]") {
+TEST_CASE("the table at a time shows the blocks that were live then", "[report]") {
     // A tick is 128 ns: 7812500 ticks are a second.
     const OpenTrace trace(
         "start\n alloc a 1 100 stack=f.py:1:f\n wait 7812500\n"
@@ -175,7 +175,7 @@ TEST_CASE("the line that called torch passes over torch and wrappers", "[report]
     CHECK_THROWS_WITH(trace.rows(leaf), Catch::Contains("caller, leaf or user"));
 }
 
-TEST_CASE("a row names what most of its bytes came through, and counts the others", "[report]") {
+TEST_CASE("a row names the operator of most of its bytes, and counts the others", "[report]") {
     const std::string torch = ";/v/site-packages/torch/a.py:1:f;/me/train.py:3:main";
     const OpenTrace trace("start\n alloc a 1 300 stack=/v/site-packages/torch/b.py:2:g" + torch +
                           "\n alloc b 2 200 stack=/v/site-packages/torch/c.py:2:h" + torch +
@@ -282,7 +282,7 @@ TEST_CASE("a simulated device is named in the first line", "[report]") {
                                  "\nMax mem: 0 B\n"));
 }
 
-TEST_CASE("dropped records are told with numbers", "[report]") {
+TEST_CASE("dropped records are reported with numbers", "[report]") {
     const OpenTrace trace("start\n alloc a 1 100 stack=m.py:5:f\n loss 1204 2048\n stop\n end\n");
     CHECK_THAT(report::make_table(trace.reader, {}),
                Catch::EndsWith("1,204 records dropped (2.000 KB): figures may be too low\n"));
@@ -301,7 +301,7 @@ TEST_CASE("a file name cannot break the table", "[report]") {
     CHECK(OpenTrace(builder.finish()).rows() == "8 B  8 B  8 B  1  evil??[2J.py:1\n");
 }
 
-TEST_CASE("a trace with a summary only answers the peak and the end", "[report]") {
+TEST_CASE("a trace with only a summary has tables of the peak and the end", "[report]") {
     TraceBuilder builder;
     builder.define(format::DefType::kContext, fields({0, 0, 0, 0, 0, format::kUntraced}));
     builder.summary(format::SummaryType::kView, fields({0, 0, 700, 5, 200, 900, 4, 2}));

@@ -76,7 +76,7 @@ def test_rows_of_two_keys_have_both_texts_and_the_location_of_either():
     assert [len(row["stack"]) > 1 for row in stacks["rows"]][:2] == [False, True]
 
 
-def test_where_says_what_is_shown_and_what_no_block_has():
+def test_where_names_the_shown_values_and_those_without_blocks():
     shown = peakline("table", "--where", "line=*/model.py:*", TRACE).stdout.splitlines()
     assert shown[1:5] == [
         "Max mem: 16.00 MB",
@@ -93,7 +93,7 @@ def test_where_says_what_is_shown_and_what_no_block_has():
 
 
 @pytest.mark.parametrize("command", ["phases", "layers", "ops", "stages", "leaks", "html"])
-def test_reports_without_single_blocks_say_which_take_where(command):
+def test_reports_without_single_blocks_name_those_with_where(command):
     result = peakline(command, "--where", "category=activation", TRACE)
     assert result.returncode == 2
     assert "table, summary, tensors, timeline and stats have it" in result.stderr
@@ -125,13 +125,13 @@ def test_top_cuts_text_and_json():
         (["--by", "file", "--hide", "*/model.py"], 16 << 20),
     ],
 )
-def test_rows_sum_to_the_level_asked_for(options, total_bytes):
+def test_rows_sum_to_the_chosen_level(options, total_bytes):
     table = json.loads(peakline("table", "--json", *options, TRACE).stdout)
     assert table["total_bytes"] == total_bytes
     assert sum(row["bytes"] for row in table["rows"]) == total_bytes
 
 
-def test_paths_are_short_where_the_reader_knows_the_rest():
+def test_paths_are_shortened_to_the_needed_part():
     script = (
         "import peakline._report as report, sys\n"
         "trace, options = report.Trace(sys.argv[1]), {'cwd': '/project', 'frame': 'leaf'}\n"

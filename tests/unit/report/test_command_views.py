@@ -8,7 +8,7 @@ from command_line import NEEDS_ENGINE, TRACE, peakline, python
 pytestmark = NEEDS_ENGINE
 
 
-def test_summary_tells_what_ran():
+def test_summary_names_the_program():
     text = peakline("summary", TRACE).stdout
     assert "Command:         python train.py --steps 2\n" in text
     assert "Python 3.11.7, torch 2.11.0, backend delegate" in text
@@ -35,7 +35,7 @@ def test_phases_have_the_levels_around_them_and_of_each_device():
         assert phase["delta_bytes"] == phase["end_bytes"] - phase["begin_bytes"]
 
 
-def test_tensors_are_filtered_by_size_and_bad_sizes_are_told():
+def test_tensors_are_filtered_by_size_and_bad_sizes_are_refused():
     whole, large = (
         json.loads(peakline("tensors", "--json", *options, TRACE).stdout)
         for options in ([], ["--min", "1.5MiB"])

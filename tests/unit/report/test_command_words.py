@@ -138,7 +138,7 @@ def test_a_chart_is_drawn_with_ascii_where_the_terminal_has_no_more():
         (["table", "--at", "99", TRACE], "--at 99: the trace ends at t=0.256 s"),
     ],
 )
-def test_bad_input_ends_with_2_and_says_what_to_do(arguments, message, tmp_path):
+def test_bad_input_ends_with_2_and_names_the_next_step(arguments, message, tmp_path):
     (tmp_path / "README.md").write_text("This is not a trace, it is a text.\n" * 10)
     result = peakline(*arguments, cwd=tmp_path)
     assert result.returncode == 2
@@ -147,7 +147,7 @@ def test_bad_input_ends_with_2_and_says_what_to_do(arguments, message, tmp_path)
     assert result.stdout == ""
 
 
-def test_a_damaged_trace_is_read_and_told(tmp_path):
+def test_a_damaged_trace_is_read_and_reported(tmp_path):
     damaged = tmp_path / "cut.peak"
     damaged.write_bytes(TRACE.read_bytes()[:-8])
     result = peakline("table", damaged)
@@ -168,7 +168,7 @@ def test_a_closed_pipe_is_quiet():
         assert process.wait() == 0
 
 
-def test_a_cut_packed_trace_says_what_to_do(tmp_path):
+def test_a_cut_packed_trace_names_the_next_step(tmp_path):
     packed = tmp_path / "two.peak.zst"
     peakline("pack", TRACE, "-o", packed)
     packed.write_bytes(packed.read_bytes()[:-5])

@@ -122,7 +122,7 @@ def profiled(tmp_path_factory):
 
 
 @pytest.mark.parametrize("key", ["raw-op", "op"])
-def test_operators_allocate_what_the_profiler_says(profiled, key):
+def test_operators_allocate_the_bytes_of_the_profiler(profiled, key):
     trace, (before, used, asked) = profiled
     expected = dict(used if key == "raw-op" else asked)
     assert expected, "the profiler saw no memory"

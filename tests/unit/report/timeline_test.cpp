@@ -156,7 +156,7 @@ Bytes trace_with(const std::vector<Levels>& chunks) {
     return file;
 }
 
-TEST_CASE("the largest level of a chunk counts in every point it reaches into", "[report]") {
+TEST_CASE("the largest level of a chunk counts in every point it overlaps", "[report]") {
     const OpenTrace trace(trace_with({{0, 1, 2}, {10, 10, 1000}, {100, 5, 6}, {110, 4, 7}}));
     const report::Timeline timeline = report::make_timeline(trace.reader, {std::nullopt, 2});
     REQUIRE(timeline.from_headers);
@@ -169,7 +169,7 @@ TEST_CASE("the largest level of a chunk counts in every point it reaches into", 
     CHECK(timeline.end_bytes == 4);
 }
 
-TEST_CASE("headers that lie about time make no more points than asked for", "[report]") {
+TEST_CASE("headers with wrong times make no more points than requested", "[report]") {
     for (const uint64_t lie : {uint64_t{0}, UINT64_MAX / 2, UINT64_MAX}) {
         const OpenTrace trace(trace_with({{5, 1, 2}, {lie, 3, 4}, {lie, 5, 6}, {100, 7, 8}}));
         CHECK(report::make_timeline(trace.reader, {std::nullopt, 2}).points.size() <= 3);

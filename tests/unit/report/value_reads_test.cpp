@@ -45,7 +45,8 @@ TEST_CASE("values that do not exist are listed by line, the most harmful first",
     CHECK(section(report::make_summary(trace.reader, {})) == text);
 }
 
-TEST_CASE("different lines of a library under one line of the program are rows apart", "[report]") {
+TEST_CASE("different lines of a library under one line of the program are separate rows",
+          "[report]") {
     const OpenTrace trace(R"(
         meta simulated h200
         start
@@ -99,7 +100,7 @@ TEST_CASE("a simulated run says so in the first line of every report", "[report]
     }
 }
 
-TEST_CASE("reads change no figure, and a real run has no such section", "[report]") {
+TEST_CASE("reads of values change no figure, and a real run has no section for them", "[report]") {
     const OpenTrace trace{std::string(kReads)};
     CHECK(trace.replay().chosen.peak_bytes == 2048);
     CHECK(trace.replay().health.complete());

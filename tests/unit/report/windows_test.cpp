@@ -94,7 +94,7 @@ void check_same(const LevelUse& found, const LevelUse& wanted) {
     CHECK(found.free_count == wanted.free_count);
 }
 
-TEST_CASE("windows that open and close in any order measure what brute force does",
+TEST_CASE("windows that open and close in any order equal a brute-force count",
           "[report][phases]") {
     for (uint32_t seed = 0; seed < 300; ++seed) {
         std::mt19937 random(seed);
@@ -138,7 +138,7 @@ TEST_CASE("windows that open and close in any order measure what brute force doe
     }
 }
 
-TEST_CASE("windows after each other add up", "[report][phases]") {
+TEST_CASE("consecutive windows add up", "[report][phases]") {
     LevelMeter meter;
     meter.start_tracing(0);
     meter.on_alloc(0, 10, 1);
@@ -205,7 +205,8 @@ std::vector<report::PhaseInterval> random_intervals(std::mt19937& random) {
     return all;
 }
 
-TEST_CASE("the interval of an event is the innermost one that began last", "[report][phases]") {
+TEST_CASE("the interval of an event is the innermost one with the latest beginning",
+          "[report][phases]") {
     for (uint32_t seed = 0; seed < 300; ++seed) {
         std::mt19937 random(seed);
         const auto intervals = random_intervals(random);
