@@ -37,19 +37,19 @@ std::atomic<uint64_t>& reported_leaf(const void* leaf) {
     return g_reported_leaves[(reinterpret_cast<uint64_t>(leaf) >> 4U) % kReportedLeaves];
 }
 
-// The bits of the address that do not choose the slot.
+// The bits of the address that are no part of the slot index.
 uint64_t upper_bits(const void* leaf) {
     return reinterpret_cast<uint64_t>(leaf) >> 16U << 32U;
 }
 
-// By torch's thread id, which counts from 1. Rings stay for ever: a graph may outlive its thread.
+// By torch's thread id, which counts from 1. Rings stay forever: a graph may outlive its thread.
 std::atomic<SequenceRing*> g_rings[kMaxAutogradThreads];
 
 SequenceRing* ring_slow(uint64_t autograd_thread_id) {
     if (autograd_thread_id >= kMaxAutogradThreads) {
         return nullptr;
     }
-    // acquire and release: the ring's first pages are zero for whoever sees the pointer.
+    // acquire and release: any thread that reads the pointer sees the ring's first pages as zero.
     SequenceRing* ring = g_rings[autograd_thread_id].load(std::memory_order_acquire);
     if (ring == nullptr) {
         void* const memory = record::map_zeroed(sizeof(SequenceRing));
@@ -118,8 +118,8 @@ uint32_t forward_of_leaf(const ThreadState& state, const void* leaf) {
 
 void begin_node(ThreadState& state, const RunningNode& node) {
     if (state.node_depth < kMaxNodeDepth) [[likely]] {
-        // Field by field, all of them: a copy of the whole waits until the fields, just written,
-        // are in memory.
+        // Copies every field separately: a copy of the whole struct would wait until the fields,
+        // just written, are in memory.
         const auto& [forward_node, operator_name, is_leaf, is_engine] = node;
         state.nodes[state.node_depth] = {forward_node, operator_name, is_leaf, is_engine};
     }
@@ -156,7 +156,7 @@ uint32_t begin_engine(ThreadState& state, uint32_t caller) {
     return outer_caller;
 }
 
-// Nodes and engines nest: above a running node this one is on top.
+// Nodes and engines nest: this one is on top, above a running node.
 void end_engine(ThreadState& state, uint32_t outer_caller) {
     state.engine_caller = outer_caller;
     if (state.node_depth > 0) {

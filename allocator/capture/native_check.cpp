@@ -17,8 +17,8 @@
 namespace peakline::capture {
 namespace {
 
-// A file that a test reads: it also holds what a process counted that was killed or left by _exit.
-// relaxed, all: counts, read when the program has ended.
+// A file that a test reads: it also has the counts of a process that was killed or left by _exit.
+// All accesses are relaxed: the counts are read when the program has ended.
 struct Counts {
     std::atomic<uint64_t> checked;
     std::atomic<uint64_t> different;
@@ -32,7 +32,8 @@ Counts* g_counts = nullptr;
 pthread_once_t g_counts_once = PTHREAD_ONCE_INIT;
 thread_local bool t_is_counted = false;
 
-// $PEAKLINE_NATIVE_CHECK/PID. A check that nobody can read is worth nothing: no file, no process.
+// Opens $PEAKLINE_NATIVE_CHECK/PID. A check without a readable result is useless, so without the
+// file the process ends.
 void open_counts() {
     char path[4096];
     const char* const folder = getenv("PEAKLINE_NATIVE_CHECK");

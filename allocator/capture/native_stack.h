@@ -1,7 +1,7 @@
-// The native stack of this thread as a StackTable node. Three ways to it, each falling back on the
-// next: the thread's memo of verified stacks, a walk by rules, libunwind's unw_backtrace. All
-// give the same frames: those of libunwind, leaf first, from our caller outwards.
-// Takes no lock of ours while it walks, allocates nothing in steady state.
+// The native stack of this thread as a StackTable node. There are three ways, each falling back on
+// the next: the thread's memo of verified stacks, a walk by rules, libunwind's unw_backtrace. All
+// give the same frames: those of libunwind, leaf first, from our caller outwards. Takes none of our
+// locks while it walks, allocates nothing in steady state.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ namespace peakline::capture {
 // Call once before the first capture. False when memory cannot be mapped.
 bool init_native_stacks();
 
-// Node of the frame that called this, 0 when there is none. Sets format::kStackTruncated in
-// *flags when the stack is deeper than kMaxNativeFrames, format::kStackUnrecorded when there was
-// no room, or when a signal handler calls this inside a capture of the same thread.
-// `*number`: of the memo's entry that is compared first, see Predictor; afterwards of this stack's.
+// Node of the calling frame, 0 when there is none. Sets format::kStackTruncated in *flags when the
+// stack is deeper than kMaxNativeFrames, format::kStackUnrecorded when there was no room, or when a
+// signal handler calls this inside a capture of the same thread. `*number`: the memo's entry to
+// compare first, see Predictor; afterwards the entry of this stack.
 uint32_t capture_native_stack(record::StackTable& table,
                               ThreadState& state,
                               uint32_t* flags,

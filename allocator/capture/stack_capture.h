@@ -1,5 +1,5 @@
-// Everything known about where an allocation is made, as one context id: Python stack, native
-// stack, running autograd node. Hooks call it before the allocator takes its lock.
+// All facts about the origin of an allocation, as one context id: Python stack, native stack,
+// running autograd node. Hooks call it before the allocator takes its lock.
 #pragma once
 
 #include <atomic>
@@ -19,46 +19,46 @@ enum class Attach : uint8_t {
     kNot,
 };
 
-// How the Python side is reached: pyhook registers itself, so capture knows no Python. Until then
-// every function does nothing.
+// The interface to the Python side: pyhook registers itself, so capture knows no Python. Before
+// that every function does nothing.
 struct PythonSide {
-    // The node of the stack of an entry of this thread's cache (of number 0: 0, without frames),
-    // when it is this thread's stack now; else kOtherStack: ask capture_stack.
+    // Returns the node of the stack in an entry of this thread's cache (number 0: 0, without
+    // frames) if it is this thread's current stack; else kOtherStack: call capture_stack.
     uint32_t (*predicted_stack)(uint32_t number);
-    // This thread's stack as a node, 0 without Python frames. `*number`: of the entry of its cache
-    // that is compared first, see Predictor; afterwards of this stack's.
+    // This thread's stack as a node, 0 without Python frames. `*number`: the cache entry to compare
+    // first, see Predictor; afterwards the entry of this stack.
     uint32_t (*capture_stack)(record::StackTable& table, uint32_t* flags, uint32_t* number);
-    // Fetches that entry of the cache ahead.
+    // Prefetches that entry of the cache.
     void (*fetch_stack)(uint32_t number);
-    // Finds and verifies the interpreter. kNot: no Python stacks, and `reason` says why ("" when
-    // there is simply no Python in this process). kWaiting: `when_possible` is called as soon as
-    // the GIL is held, on any thread; it calls this again.
+    // Finds and verifies the interpreter. kNot: no Python stacks, and `reason` gives the cause (""
+    // when this process simply has no Python). kWaiting: `when_possible` is called as soon as the
+    // GIL is held, on any thread; it calls this again.
     Attach (*attach)(char* reason, size_t room, void (*when_possible)());
     // "3.11.7", or "" before attach.
     const char* (*version)();
-    // Makes the program's main thread raise SystemExit(status) soon; any thread may call it.
-    // False: there is no Python to do it.
+    // Makes the program's main thread raise SystemExit(status) soon; any thread may call it. False:
+    // there is no Python.
     bool (*request_exit)(int status);
     void (*prepare_fork)();
     void (*parent_after_fork)();
     void (*child_after_fork)();
 };
 
-// Why Python code of ours is to run, see Note [Safe points] in pyhook/interpreter/safe_point.h. The
-// numbers are known to torch_objects/.
+// The reason to run our Python code, see Note [Safe points] in pyhook/interpreter/safe_point.h.
+// torch_objects/ uses the same numbers.
 enum class SafePoint : uint32_t {
     kNewInstance = 1,    // a module was seen in a stack for the first time
     kOptimizerStep = 2,  // an optimizer has just made a step on this thread
     kLastLook = 4,       // a trace or the program ends
     kOutOfMemory = 8,
     kLook = 16,          // the program starts or stops tracing
-    kHold = 32,          // a signal asks what keeps blocks alive
-    kUntracedStep = 64,  // as kOptimizerStep, where nothing is traced: it counts only
-    kNextBatch = 128,    // a DataLoader is asked for a batch; only where --hold is used
+    kHold = 32,          // a signal requests a search for the holders of blocks
+    kUntracedStep = 64,  // as kOptimizerStep, without tracing: only counted
+    kNextBatch = 128,    // a DataLoader is about to fetch a batch; only with --hold
     kStepMark = 256,     // peakline.step()
 };
 
-// Objects of the program in stacks, and moments at which it may be asked about them: see
+// Objects of the program in stacks, and the moments for inspecting them: see
 // pyhook/code/instances.h and pyhook/interpreter/safe_point.h.
 struct ObjectSide {
     // Stacks hold the first local variable of these code objects.
@@ -73,8 +73,8 @@ struct ObjectSide {
     uint64_t (*watch_object)(uint64_t address);
     bool (*is_object_alive)(uint64_t address, uint64_t number);
     void (*request_safe_point)(SafePoint reason);
-    // Any thread: objects of a torch that was not wholly imported when Python stacks came on are
-    // named from the next safe point on.
+    // Any thread may call it: if torch was not wholly imported when Python stacks began, its
+    // objects are named from the next safe point on.
     void (*load_if_missing)();
     void (*run_safe_point)(SafePoint reason);
     // The last look, when `caller`, a return address, is in the interpreter.
@@ -84,21 +84,21 @@ struct ObjectSide {
 struct CaptureOptions {
     bool python = true;
     bool native = true;
-    bool frees = false;  // also where blocks are freed
+    bool frees = false;  // capture the contexts of frees, too
 };
 
 void set_python_side(const PythonSide& side);
 const PythonSide& python_side();
 void set_object_side(const ObjectSide& side);
 const ObjectSide& object_side();
-// The interpreter says that the program's main has ended; the recorder's side has asked for it.
+// The recorder's side sets the handler; the interpreter reports the end of the program's main.
 void set_main_end_handler(void (*handler)());
 void report_main_end();
-// PythonSide::attach. Python stacks are taken only after kAttached; what is captured while it waits
-// has the flag format::kBeforePython. A thread that gets kWaiting may find that another one has
+// PythonSide::attach. Python stacks are captured only after kAttached; captures before that have
+// the flag format::kBeforePython. A thread that gets kWaiting may find that another thread has
 // attached meanwhile.
 Attach attach_python(char* reason, size_t room, void (*when_possible)());
-// Python stacks are wanted, and cannot be taken yet.
+// Whether Python stacks are requested, but cannot be captured yet.
 bool waits_for_python();
 void set_capture_options(const CaptureOptions& options);
 
@@ -111,7 +111,7 @@ uint32_t capture_python(record::StackTable& table, ThreadState& state, uint32_t*
 
 [[gnu::noinline]] uint32_t capture_context(record::StackTable& table, ThreadState& state);
 
-// Where this thread gives a block up; 0 unless CaptureOptions::frees.
+// The context of a free on this thread; 0 unless CaptureOptions::frees.
 uint32_t capture_free(record::StackTable& table, ThreadState& state);
 
 }  // namespace peakline::capture

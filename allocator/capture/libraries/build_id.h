@@ -1,4 +1,4 @@
-// The build id that a linker wrote into a library: the same for the same build, and for no other.
+// The build id that a linker wrote into a library: equal for equal builds only.
 #pragma once
 
 #include <cstddef>

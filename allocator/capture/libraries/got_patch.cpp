@@ -22,7 +22,7 @@ struct Visitor {
     const void* within = nullptr;  // nullptr: any library
     VisitImport visit = nullptr;
     void* data = nullptr;
-    uint64_t skipped_count = 0;  // libraries that come first, which are the oldest
+    uint64_t skipped_count = 0;  // libraries to skip: the first ones, which are the oldest
 };
 
 struct Patched {
@@ -35,10 +35,10 @@ struct Request {
     void* replacement;
     void** previous;
     int changed;
-    Patched patched[64];  // the first of those changed
+    Patched patched[64];  // the first of the changed slots
 };
 
-// The tables of one loaded library that name its imports.
+// The import tables of one loaded library.
 struct Imports {
     const ElfW(Sym) * symbols = nullptr;
     const char* strings = nullptr;
@@ -167,7 +167,8 @@ void redirect(const Import& import, void* data) {
     }
 }
 
-// A thread that was just binding one of the slots may have written the real function after us.
+// A thread that was just binding one of the slots may have written the real function after our
+// write.
 int patch_again(dl_phdr_info* info, size_t, void* data) {
     auto* request = static_cast<Request*>(data);
     const auto count = std::min(static_cast<size_t>(request->changed), std::size(request->patched));
@@ -211,8 +212,7 @@ bool is_read_only(const dl_phdr_info* library, const void* address) {
     for (int i = 0; i < library->dlpi_phnum; ++i) {
         const ElfW(Phdr)& segment = library->dlpi_phdr[i];
         const uintptr_t start = library->dlpi_addr + segment.p_vaddr;
-        // Both are rounded down, as the loader does: a page that it shares with other data stays
-        // writable.
+        // Both are rounded down, as the loader does: a page shared with other data stays writable.
         if (segment.p_type == PT_GNU_RELRO && page >= (start & page_mask) &&
             page < ((start + segment.p_memsz) & page_mask)) {
             return true;
@@ -230,7 +230,7 @@ void for_each_import(const char* library_filter, VisitImport visit, void* data) 
     walk_loaded_objects_slow(visit_library, &visitor);
 }
 
-// The loader lists them in the order in which they were loaded.
+// The loader lists libraries in the order of loading.
 void for_each_import_of_newest(uint64_t library_count, VisitImport visit, void* data) {
     uint64_t present = 0;
     walk_loaded_objects_slow(

@@ -1,6 +1,6 @@
-// Leads calls of one function, made by already loaded libraries through their import tables (GOT),
-// to ours. Works with and without LD_PRELOAD, and for no library but those that import the symbol.
-// Libraries loaded later are reached by calling it again.
+// Redirects calls of one function, made by loaded libraries through their import tables (GOT), to a
+// replacement. Works with and without LD_PRELOAD, and only for libraries that import the symbol.
+// Call it again for libraries loaded later.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ bool holds(const dl_phdr_info* library, uint32_t kind, const void* address);
 // Whether the loader made the page of this address read-only after loading (full RELRO).
 bool is_read_only(const dl_phdr_info* library, const void* address);
 
-// A function that a loaded library calls through its table.
+// A function that a loaded library calls through its import table.
 struct Import {
     const dl_phdr_info* library;
     const char* symbol;
@@ -25,26 +25,26 @@ struct Import {
     bool lead_to(void* function) const;
 };
 
-// Visits the imports of loaded libraries whose file name contains `library_filter` (empty: all),
-// but not those of libpeakline*.so.
+// Visits the imports of loaded libraries with `library_filter` in their file name (empty: all),
+// except those of libpeakline*.so.
 using VisitImport = void (*)(const Import& import, void* data);
 void for_each_import(const char* library_filter, VisitImport visit, void* data);
-// Those of the libraries loaded last, at least so many.
+// Visits the imports of at least the `library_count` newest libraries.
 void for_each_import_of_newest(uint64_t library_count, VisitImport visit, void* data);
 
-// Redirects each of the imports of such libraries that is called `symbol` to `replacement`. Returns
-// the number of slots changed now; slots already redirected do not count. `previous` (may be null)
-// becomes what a changed slot led to, unless it was not bound yet.
+// Redirects each import named `symbol` of such libraries to `replacement`. Returns the number of
+// slots changed now; slots already redirected do not count. `previous` (may be null) receives the
+// old target of a changed slot, unless it was not bound yet.
 int redirect_imports(const char* symbol,
                      const char* library_filter,
                      void* replacement,
                      void** previous = nullptr);
 
-// The same for the one library, or the program, that the address `within` lies in.
+// The same for the one library, or the program, that contains the address `within`.
 int redirect_imports_of(const void* within, const char* symbol, void* replacement);
 
-// The address of `symbol` as `library` (its file name) sees it, or nullptr when that library is not
-// loaded or does not have it. Loads nothing.
+// The address of `symbol` as `library` (its file name) sees it; nullptr when that library is not
+// loaded or lacks the symbol. Loads nothing.
 void* find_in_loaded(const char* library, const char* symbol);
 
 }  // namespace peakline::capture

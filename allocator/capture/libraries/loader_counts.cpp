@@ -1,6 +1,6 @@
-// _rtld_global is the loader's data. It begins with the first namespace: its list of libraries,
-// and their number. The number of all libraries ever added stands further on, at an offset that
-// differs between versions: the only word of all that has the right value each time we look.
+// _rtld_global is the loader's data. It begins with the first namespace: its list of libraries, and
+// their number. The number of all libraries ever added follows at an offset that differs between
+// versions: it is the only word that has the right value at every check.
 #include "loader_counts.h"
 
 #include <bitset>
@@ -18,9 +18,9 @@ namespace peakline::capture {
 namespace {
 
 constexpr size_t kMaxWords = 1024;  // some 540 in glibc 2.36
-constexpr size_t kPresentWord = 1;  // of the first namespace; behind the head of its list
+constexpr size_t kPresentWord = 1;  // of the first namespace; follows the head of its list
 
-// Guarded by the loader's lock, but for the first two, which find_loader_words_slow writes first.
+// Guarded by the loader's lock, except the first two, which find_loader_words_slow writes first.
 const uint64_t* g_words = nullptr;
 size_t g_word_count = 0;
 std::bitset<kMaxWords> g_may_be_added;
@@ -72,10 +72,10 @@ void confirm_loader_words(uint64_t added, uint64_t removed) {
             g_may_be_added.reset(i);
         }
     }
-    // Libraries in another namespace (dlmopen) come and go unseen.
+    // Libraries in another namespace (dlmopen) are added and removed unseen.
     const bool is_one_namespace = *g_libraries_present == added - removed;
     const uint64_t* word = is_one_namespace ? only_candidate() : nullptr;
-    // release: the words were found before.
+    // release: the words were found before this store.
     g_libraries_added.store(word != nullptr ? word : &kUnknownLibraries, std::memory_order_release);
 }
 

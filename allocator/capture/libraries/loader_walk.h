@@ -1,6 +1,6 @@
-// dl_iterate_phdr with signals held back. Its lock is recursive, and a recursive lock that is
-// being taken or given back cannot be taken again: the handler of a sampling profiler that
-// unwinds the thread it interrupted would wait for ever.
+// dl_iterate_phdr with signals blocked. Its lock is recursive, but cannot be taken again while it
+// is just being taken or released: the handler of a sampling profiler that unwinds the interrupted
+// thread would wait forever.
 #pragma once
 
 #include <link.h>

@@ -1,5 +1,5 @@
-// Which loaded library an address belongs to. Asked only for stacks never seen before: it walks
-// the loader's list, which takes the loader's lock. Never called with a lock of ours held.
+// Finds the loaded library of an address. Only called for new stacks: it walks the loader's list,
+// which takes the loader's lock. Never called with one of our locks held.
 #pragma once
 
 #include <cstdint>

@@ -1,16 +1,17 @@
-// The step of the hashes that take AES rounds: of words on a stack, and of Python frames.
+// One step of the hashes made of AES rounds: of words on a stack, and of Python frames.
 //
 // Note [Two rounds]
 // absorb() is a permutation of the hash, so lists that differ in one word never have the same hash.
-// In lists that differ in several, the next word would have to make up for the difference that the
-// rounds made of the first one: one round moves a byte into four bytes, which the low bytes of one
-// address can be, two rounds move it into all sixteen, and two addresses cannot be just these.
-// Nobody chooses addresses of code to be alike; for random ones two lists collide once in 2^128.
+// If lists differ in several words, the next word would have to cancel the difference that the
+// rounds made of the first one. One round spreads a byte over four bytes, and the low bytes of one
+// address could be these; two rounds spread it over all sixteen, and two addresses cannot be
+// exactly these. Nobody chooses code addresses to collide; for random ones two lists collide once
+// in 2^128.
 #pragma once
 
 #include <immintrin.h>
 
-// For functions that are called only where has_aes() of words_hash.h.
+// Only for functions called after a check with has_aes() of words_hash.h.
 #define PEAKLINE_USES_AES gnu::target("aes,sse4.1")
 
 namespace peakline::capture {

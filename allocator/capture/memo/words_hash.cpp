@@ -4,7 +4,7 @@
 #include "allocator/record/hot_data.h"
 #include "allocator/record/tables/hash_keys.h"
 
-// AddressSanitizer would have the words within one variable.
+// AddressSanitizer would require all words in one variable.
 #define PEAKLINE_READS_STACK gnu::no_sanitize("address")
 
 namespace peakline::capture {
@@ -26,7 +26,7 @@ bool has_aes() {
     return g_has_aes;
 }
 
-// No function for reading, which stands here twice: the sanitizer would look into it.
+// Reads without a helper function, twice: the sanitizer would instrument the function.
 [[PEAKLINE_READS_STACK, PEAKLINE_USES_AES, gnu::hot]] WordsHash hash_words_by_rounds(
     uint64_t start, const uint16_t* offsets, size_t count) {
     const auto* words = reinterpret_cast<const long long*>(start);

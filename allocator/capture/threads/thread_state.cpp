@@ -21,7 +21,7 @@ void set_own(ThreadState* state) {
 }
 using ThreadStates = ThreadBlocks<ThreadState, set_own>;
 
-// Its zero bytes are a whole state: nothing of it has a constructor that would have to run.
+// All zero bytes are a valid state: no member has a constructor that would have to run.
 static_assert(std::is_aggregate_v<ThreadState> && std::is_trivially_copyable_v<ThreadState> &&
               std::is_trivial_v<decltype(ThreadState::predictor)> &&
               std::is_trivial_v<decltype(ThreadState::contexts)>);

@@ -4,7 +4,7 @@
 
 extern "C" {
 // libgcc's own lookup, exported since GCC 3.0 for debuggers and other languages' runtimes. Since
-// glibc 2.35 it asks _dl_find_object, which takes no lock.
+// glibc 2.35 it calls _dl_find_object, which takes no lock.
 struct dwarf_eh_bases {  // NOLINT(readability-identifier-naming): libgcc's name
     void* text;
     void* data;
@@ -37,7 +37,7 @@ size_t encoded_bytes(uint8_t encoding) {
     }
 }
 
-// The CIE's augmentation, "zPLRS" in any order. False for what we do not know.
+// The CIE's augmentation, "zPLRS" in any order. False for unknown letters.
 bool read_augmentation(const char* letters, Cursor cie, CfiEntry& function, uint8_t& encoding) {
     if (letters[0] == '\0') {
         return true;

@@ -15,7 +15,7 @@ constexpr uint64_t kReturnAddress = 16;
 
 enum class Place : uint8_t { kSame, kUndefined, kAtCfaOffset, kExpression, kOther };
 
-// Where the caller's value of one register is found.
+// Location of the caller's value of one register.
 struct RegisterRule {
     Place place = Place::kSame;
     int64_t offset = 0;
@@ -23,7 +23,7 @@ struct RegisterRule {
     uint64_t expression_bytes = 0;
 };
 
-// One row of the table that a CFI program describes, reduced to the registers we follow.
+// One row of the table that a CFI program describes, with only the registers that we follow.
 struct Row {
     const uint8_t* cfa_expression = nullptr;  // nullptr: CFA = cfa_register + cfa_offset
     uint64_t cfa_expression_bytes = 0;
@@ -48,7 +48,7 @@ public:
     Program(const CfiEntry& function, uint64_t target)
         : function_(function), target_(target), location_(function.start) {}
 
-    // False for an instruction we do not know.
+    // False for an unknown instruction.
     bool run() {
         if (!run(function_.common)) {
             return false;
@@ -142,7 +142,7 @@ private:
         return true;
     }
 
-    // Instructions that say where a register of the caller is.
+    // Instructions that give the location of a caller's register.
     bool run_register(uint8_t instruction, Cursor& code) {
         const uint64_t target = code.unsigned_leb();
         switch (instruction) {
@@ -211,7 +211,7 @@ private:
     uint64_t target_;
     uint64_t location_;
     Row row_{};
-    Row initial_{};  // as the CIE leaves it, for restore
+    Row initial_{};  // as the CIE sets it, for restore
     Row remembered_[kMaxRemembered] = {};
     size_t remembered_count_ = 0;
 };
@@ -245,8 +245,8 @@ UnwindRule rule_from_register(const Row& row) {
     return rule;
 }
 
-// The form GCC writes for a frame it re-aligned: the CFA's value was saved at rbp + o, and the
-// caller's rbp where rbp points. Any other expression is left to libunwind.
+// The form that GCC writes for a frame it re-aligned: the CFA's value was saved at rbp + o, and the
+// caller's rbp at rbp. Any other expression is left to libunwind.
 UnwindRule rule_from_expression(const Row& row) {
     constexpr uint8_t kBreg6 = 0x76;  // DW_OP_breg6: rbp plus a signed offset
     constexpr uint8_t kDeref = 0x06;

@@ -1,7 +1,7 @@
-// libunwind writes a byte of every address that it is not sure of into a pipe, to learn whether the
-// address may be read, and opens the files of libraries for frames that it knows nothing of. The
-// descriptors would be the program's: it could close them, or give their numbers to its own files.
-// So the calls of our copy lead here. The kernel is asked by a call that needs no descriptor.
+// libunwind writes a byte from every doubtful address into a pipe, to learn whether the address is
+// readable, and opens the files of libraries for unknown frames. The program could close these
+// descriptors, or give their numbers to its own files. So the calls of our copy are redirected to
+// this file, and a system call without a descriptor does the check.
 #include "libunwind_calls.h"
 
 #include <cerrno>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kNoSuchHow = -1;
 
-// rt_sigprocmask reads the set before it refuses how it is to be used.
+// rt_sigprocmask reads the set before it refuses the invalid `how`.
 bool is_readable(long address) {
     constexpr long kSetBytes = sizeof(uint64_t);
     const long aligned = address & ~(kSetBytes - 1);

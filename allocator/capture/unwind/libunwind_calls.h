@@ -3,7 +3,7 @@
 
 namespace peakline::capture {
 
-// Before libunwind is used. For our own copy of it (private_libunwind.py) only.
+// Call it before libunwind is used. Only for our own copy of it (private_libunwind.py).
 void lead_libunwind_calls();
 
 }  // namespace peakline::capture

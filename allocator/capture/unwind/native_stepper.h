@@ -1,6 +1,6 @@
 // Walks this thread's stack by the rules of unwind_rules: from registers to frames. The walk reads
-// only words between its start and the stack's end, whatever the rules say: a wrong rule could
-// give a wrong stack, never a fault. Allocates nothing, takes no lock of ours.
+// only words between its start and the stack's end, whatever the rules contain: a wrong rule could
+// give a wrong stack, never a fault. Allocates nothing, takes none of our locks.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace peakline::capture {
 
-// A frame on its way out: where it was called from, its caller's rsp before the call's
+// The registers when a frame returns: its return address, its caller's rsp before the call's
 // return, and rbp.
 struct Registers {
     uint64_t return_address;
@@ -22,7 +22,7 @@ struct Registers {
 
 struct StackBounds {
     uint64_t low = 0;
-    uint64_t high = 0;  // the first byte behind the stack
+    uint64_t high = 0;  // the first byte after the stack
     bool has(const Registers& registers) const {
         return registers.cfa > low && registers.cfa <= high && registers.cfa % 8 == 0;
     }
@@ -30,11 +30,11 @@ struct StackBounds {
 
 enum class RbpUse : uint8_t { kReloaded, kKept, kForCfa };
 
-// Which words led from a frame to its caller; for stack_memo.
+// The words that led from a frame to its caller; for stack_memo.
 struct FrameExit {
     uint64_t cfa;       // the return address was read at cfa - 8
-    uint64_t cfa_slot;  // where the CFA itself was read, 0: computed
-    uint64_t rbp_slot;  // where rbp was reloaded from, 0: it was not
+    uint64_t cfa_slot;  // address that held the CFA itself, 0: computed
+    uint64_t rbp_slot;  // address that rbp was reloaded from, 0: it was not
     uint64_t rbp;       // its value then
     uint64_t return_address;
     RbpUse rbp_use;
@@ -51,12 +51,12 @@ struct Walk {
 
 enum class WalkResult : uint8_t { kComplete, kTruncated, kUnknown, kCodeChanged };
 
-// Fills frames[0..walk.frame_count), leaf first, at most kMaxNativeFrames. kUnknown: libunwind
-// has to do it. kCodeChanged: take the new epoch and call again.
+// Fills frames[0..walk.frame_count), leaf first, at most kMaxNativeFrames. kUnknown: libunwind has
+// to do it. kCodeChanged: take the new epoch and call again.
 WalkResult walk_stack(
     const Registers& start, const StackBounds& bounds, uint64_t epoch, void** frames, Walk& walk);
 
-// One step for those who need no words. `registers` become the caller's.
+// One step, without the words. `registers` become the caller's.
 StepResult step_to_caller(Registers& registers, const StackBounds& bounds, uint64_t epoch);
 
 }  // namespace peakline::capture
