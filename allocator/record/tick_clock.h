@@ -13,8 +13,8 @@ class TickClock {
 public:
     // Takes a millisecond.
     void calibrate();
-    // Reading the counter takes 12 ns on a virtual machine, as long as asking the kernel's coarse
-    // clock whether it stood still, which is more code and calls two libraries. Ticks may go back
+    // Reading the counter takes 12 ns on a virtual machine. Checking whether the kernel's coarse
+    // clock has changed takes as long, needs more code, and calls two libraries. Ticks may go back
     // by the drift of a second: the writer takes a smaller tick as "the same time".
     uint64_t event_tick() {
         const uint64_t cycles = __builtin_ia32_rdtsc() - anchor_cycles_;
@@ -43,7 +43,7 @@ private:
 
     uint64_t anchor_cycles_ = 0;
     uint64_t anchor_tick_ = 0;
-    uint64_t ticks_per_cycle_q40_ = 0;  // ticks a cycle, times 2^40
+    uint64_t ticks_per_cycle_q40_ = 0;  // ticks per cycle, times 2^40
     uint64_t start_monotonic_ns_ = 0;
     uint64_t start_realtime_ns_ = 0;
     uint64_t first_cycles_ = 0;

@@ -1,4 +1,4 @@
-// A trace file: preallocated, mapped chunk by chunk. No descriptor of it is open between two calls.
+// A trace file: preallocated, mapped chunk by chunk. Between two calls it has no open descriptor.
 // Note [A file without a descriptor]
 #pragma once
 
@@ -18,30 +18,30 @@ class FileTarget final : public ChunkTarget {
 public:
     static constexpr size_t kPathBytes = PATH_MAX;
     enum class Exists { kFail, kReplace };
-    // How others changed the file while it is written.
+    // Changes to the file by others while it is written.
     enum class Loss {
         kNone,
         kMoved,      // its name is gone or leads to another file: removed, renamed or replaced
         kTruncated,  // it is shorter than we made it
     };
 
-    // A trace names files, lines and arguments of a program: it is its owner's.
+    // A trace has names of files, lines and arguments of a program: only its owner may read it.
     static constexpr mode_t kPrivate = 0600;
 
-    // Creates the file with this superblock, and locks it (flock) until it is closed. `mode` holds
-    // whatever the umask, and lets the owner read and write. A relative path is resolved now. False
-    // with error() set; nothing is left behind, and an old file is then as it was.
+    // Creates the file with this superblock, and locks it (flock) until it is closed. `mode`
+    // applies regardless of the umask, and must let the owner read and write. A relative path is
+    // resolved now. False with error() set; then no new file is left, and an old file is unchanged.
     bool create(const char* path,
                 const format::Superblock& superblock,
                 Exists exists,
                 mode_t mode = kPrivate);
-    // Whole; kPathBytes are there.
+    // The whole path; the array has kPathBytes.
     const char* path() const { return path_; }
     bool is_open() const { return first_page_ != nullptr; }
     Loss loss() const;
     // Closes without touching the content.
     void abandon();
-    // The same in the child of fork, which does not have what is mapped here.
+    // The same in the child of fork, which does not have these mappings.
     void leave_to_parent();
 
     unsigned char* open_chunk_slow(uint64_t index) override;
@@ -52,12 +52,12 @@ public:
 
 private:
     bool set_path(const char* path);
-    // Each returns 0 or an errno, and runs with descriptors of its own.
+    // Each returns 0 or an errno, and runs with its own descriptors.
     int create_slow(const char* path, const format::Superblock& superblock, mode_t mode);
     int fill_new_slow(int file, const format::Superblock& superblock);
     int map_chunk_slow(int file, uint64_t index, void** chunk);
     int allocate_slow(int file, uint64_t end_bytes);
-    // Calls work(descriptor) with the file open, if what the name leads to is ours and whole.
+    // Calls work(descriptor) with the file open, if its name leads to our file and it is whole.
     template <class Work>
     bool with_file(Work&& work);
     int open_own_slow() const;

@@ -22,7 +22,7 @@ namespace peakline::record {
 namespace {
 
 constexpr size_t kStackBytes = size_t{64} << 10;
-// Those of a thread; without CLONE_SETTLS: it borrows that of the caller, which waits.
+// Flags of a thread, without CLONE_SETLTS: it borrows the thread data of the caller, which waits.
 constexpr int kThreadFlags =
     CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_CHILD_CLEARTID;
 constexpr uint32_t kRunning = 1;
@@ -31,12 +31,12 @@ struct Job {
     void (*work)(void*);
     void* argument;
     KeptDescriptors kept;
-    bool has_table;  // made with the thread; else the thread makes it
+    bool has_table;  // the thread has its table from clone; else it makes it
     bool is_done;
 };
 
-// Linux 5.9: leaves the shared table behind and copies only the descriptors below the range, so
-// that a program with many open files pays nothing, and no file system is asked to flush one.
+// Linux 5.9: leaves the shared table and copies only the descriptors below the range. So a program
+// with many open files pays nothing, and no file system has to flush one.
 bool leave_shared_table(KeptDescriptors kept) {
     return syscall(SYS_close_range, static_cast<unsigned>(kept), UINT_MAX, CLOSE_RANGE_UNSHARE) ==
            0;
@@ -51,7 +51,7 @@ int run_job(void* data) {
     return 0;
 }
 
-// Until the kernel has cleared the word: the thread then uses its stack no more.
+// Waits until the kernel has cleared the word: then the thread no longer uses its stack.
 void wait_for_end(std::atomic<uint32_t>& word) {
     // acquire: the work's stores are visible; the kernel's store comes after them.
     for (uint32_t value = word.load(std::memory_order_acquire); value != 0;
@@ -99,7 +99,7 @@ int run_with_own_descriptors(KeptDescriptors kept, void (*work)(void*), void* ar
         errno = errno_before;
         return ENOMEM;
     }
-    // open() and its like are cancellation points of the caller, whose thread data they see.
+    // open() and similar calls are cancellation points of the caller, whose thread data they use.
     int cancel_state = 0;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     int error = 0;

@@ -13,7 +13,7 @@
 #include "allocator/record/tables/leaf_lock.h"
 #include "allocator/record/tables/signals_blocked.h"
 
-// glibc's own name for it: the preloaded library has taken the other one.
+// glibc's own name for sigaction: the preloaded library replaces the other one.
 extern "C" int __sigaction(int signal, const struct sigaction* wanted, struct sigaction* before);
 
 namespace peakline::record::page_guard {
@@ -26,8 +26,8 @@ struct Range {
     std::atomic<uintptr_t> end{0};
 };
 
-// Changed under the lock, with signals blocked, and read by the handler. An action is written where
-// no handler reads, then the index is moved.
+// Changed under the lock, with signals blocked, and read by the handler. A new action is written
+// into the slot that no handler reads, then the index changes.
 LeafLock g_lock;
 std::array<Range, kMaxRanges> g_ranges;
 std::array<struct sigaction, 2> g_actions;
@@ -46,7 +46,7 @@ bool is_watched(uintptr_t address) {
     return false;
 }
 
-// System calls only: the program may be anywhere. Zeros stand where the file's bytes were.
+// Makes system calls only: the program may be in any state. Zeros replace the file's bytes.
 bool replace_page(uintptr_t address) {
     const uintptr_t page = address & ~(kPageBytes - 1);
     return mmap(reinterpret_cast<void*>(page),
@@ -63,8 +63,8 @@ void set_default(int signal) {
     __sigaction(signal, &standard, nullptr);
 }
 
-// As the kernel would have: the default action ends the process when the instruction is tried
-// again; a signal that somebody sent is sent again.
+// Acts as the kernel would: the default action ends the process when the instruction runs again; a
+// signal sent by a process is sent again.
 void act_by_default(int signal, const siginfo_t& info) {
     set_default(signal);
     if (info.si_code <= 0) {
@@ -75,7 +75,7 @@ void act_by_default(int signal, const siginfo_t& info) {
 void pass_on(int signal, siginfo_t* info, void* context) {
     const struct sigaction action = g_actions[g_action.load(std::memory_order_acquire)];
     if ((action.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) {
-        set_default(signal);  // the next one finds this
+        set_default(signal);  // for the next signal
     }
     if ((action.sa_flags & SA_SIGINFO) != 0) {
         action.sa_sigaction(signal, info, context);
@@ -90,7 +90,7 @@ void pass_on(int signal, siginfo_t* info, void* context) {
 void on_bus_error(int signal, siginfo_t* info, void* context) {
     const int errno_before = errno;
     const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
-    // Above 0: raised by the kernel, so that the address is one.
+    // Above 0: the kernel raised it, so the address is valid.
     if (info->si_code > 0 && is_watched(address) && replace_page(address)) {
         g_is_lost.store(true, std::memory_order_relaxed);
         errno = errno_before;
@@ -100,8 +100,8 @@ void on_bus_error(int signal, siginfo_t* info, void* context) {
     pass_on(signal, info, context);
 }
 
-// Ours, but for what the kernel does by the program's flags and mask before a handler runs.
-// SA_RESETHAND would take it away with the first signal.
+// Our action, with the flags and mask that the program chose for the kernel to apply before a
+// handler runs. SA_RESETHAND would remove it after the first signal.
 struct sigaction our_action(const struct sigaction& wanted) {
     struct sigaction ours = wanted;
     ours.sa_sigaction = on_bus_error;
@@ -126,7 +126,7 @@ void forget_ranges() {
     }
 }
 
-// Under the lock.
+// Call it under the lock.
 void take_signal() {
     struct sigaction now {};
     __sigaction(SIGBUS, nullptr, &now);
@@ -205,7 +205,7 @@ bool program_action(const struct sigaction* wanted, struct sigaction* before) {
     if (!g_is_taken.load(std::memory_order_relaxed)) {
         return false;
     }
-    take_signal();  // somebody may have gone around us
+    take_signal();  // another library may have set a handler directly
     const struct sigaction last = g_actions[g_action.load(std::memory_order_relaxed)];
     if (wanted != nullptr) {
         keep_program_action(*wanted);

@@ -13,7 +13,8 @@
 namespace peakline::record {
 namespace {
 
-// Past the C library: in libpeakline_guard.so its functions are the ones that the guard replaces.
+// Bypasses the C library: in libpeakline_guard.so its functions are the ones that the guard
+// replaces.
 int open_file(const char* path, int flags) {
     return static_cast<int>(
         syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
@@ -83,7 +84,7 @@ bool write_standard_error_slow(const FileIdentity& expected, const void* bytes, 
         }
     };
     // A sandbox may refuse threads: then another thread could still change the descriptor between
-    // the look and the write.
+    // the check and the write.
     if (with_own_descriptors(write_if_expected, KeptDescriptors::kStandard) != 0) {
         write_if_expected();
     }

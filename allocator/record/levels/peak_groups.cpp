@@ -64,7 +64,7 @@ bool gather_live_groups(const LiveSet& live_set, ViewOf view, MappedArray<BlockG
 }
 
 void KeptGroups::update(const PeakTracker& tracker, const LiveSet& live_set, ViewOf view) {
-    // Without a peak of its own the tracker stands on a restored one: these groups are its.
+    // Without its own peak the tracker has a restored one: these groups belong to it.
     if (tracker.has_peak() && (!is_valid || of_ordinal != tracker.peak_ordinal())) {
         is_valid = gather_peak_groups(tracker, live_set, view, groups);
         of_ordinal = tracker.peak_ordinal();

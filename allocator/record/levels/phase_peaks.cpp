@@ -7,7 +7,7 @@ using format::Measure;
 
 constexpr size_t kSideCapacity = size_t{1} << 22;
 
-// The peak stays, as a number; the blocks of it stand in the view's groups.
+// Keeps the peak as a number; its blocks are in the view's groups.
 void restore(PeakTracker& tracker, uint64_t level_bytes) {
     tracker.restore(
         level_bytes, tracker.peak_bytes(), tracker.peak_tick(), tracker.total_allocated_bytes());
@@ -72,7 +72,7 @@ PhasePeaks::View* PhasePeaks::view_of(uint32_t phase, uint32_t device) {
         return nullptr;
     }
     View& view = views_[view_count_];
-    // Side lists of an earlier recording are used again.
+    // Reuse the side lists of an earlier recording.
     const bool is_ready =
         view.allocated.freed_since_peak().capacity() != 0 ||
         (view.allocated.init(kSideCapacity) && view.requested.init(kSideCapacity));

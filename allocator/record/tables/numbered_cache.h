@@ -1,6 +1,6 @@
-// Caches whose entries stand in the order of first use and are found by number, with a hash only
-// where the number is not known. One owner; not thread safe. Lives in memory that is zero, which is
-// the empty state; a later owner inherits the contents.
+// Caches with entries in the order of first use, found by number, and by a hash only if the number
+// is unknown. One owner; not thread safe. All zero memory is the empty state; a later owner
+// inherits the contents.
 #pragma once
 
 #include <atomic>
@@ -56,7 +56,7 @@ public:
     uint32_t take(uint64_t hash) {
         return take(hash, [](uint32_t) { return true; });
     }
-    // How many different numbers were handed out.
+    // The number of different numbers handed out.
     uint32_t taken_count() const { return taken_count_; }
 
 private:
@@ -90,7 +90,7 @@ private:
 template <class Key, size_t kSize>
 class NumberedCache {
 public:
-    // 0: absent. `*number`: the entry to compare first, 0: none; afterwards the entry found.
+    // 0: absent. `*number`: the entry to compare first, 0: none; afterwards the found entry.
     // `hash_of(key)` is called only when the first comparison fails.
     template <class HashOf>
     uint32_t find(const Key& key, HashOf hash_of, uint32_t* number) const {
@@ -123,7 +123,7 @@ private:
     };
 
     EntryNumbers<kSize> numbers_;
-    Entry entries_[kSize + 1];  // the first stays free
+    Entry entries_[kSize + 1];  // entry 0 stays free
 };
 // NOLINTEND(cppcoreguidelines-pro-type-member-init)
 

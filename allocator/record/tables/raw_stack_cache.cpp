@@ -12,7 +12,7 @@ bool RawStackCache::init(size_t capacity) {
 
 void RawStackCache::clear() {
     for (Entry& entry : entries_) {
-        // release: whoever still sees the old id sees the old hash with it.
+        // release: a thread that still sees the old id sees the old hash with it.
         store(entry.id, uint32_t{0}, std::memory_order_release);
     }
     used_ = 0;
@@ -24,7 +24,7 @@ void RawStackCache::insert(uint64_t low, uint64_t high, uint32_t id) {
         clear();
     }
     if (mask_ == 0) {
-        return;  // without init()
+        return;  // before init()
     }
     size_t i = low & mask_;
     for (size_t probes = 0; probes < kMaxProbes; i = (i + 1) & mask_, ++probes) {
@@ -42,7 +42,7 @@ void RawStackCache::insert(uint64_t low, uint64_t high, uint32_t id) {
             return;
         }
     }
-    // A run this long means bad luck, not a full table: not cached, found again the slow way.
+    // A run this long means bad luck, not a full table: not cached, so found the slow way again.
 }
 
 }  // namespace peakline::record

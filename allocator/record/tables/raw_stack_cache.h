@@ -1,6 +1,6 @@
-// 128-bit hash -> id, read without a lock on the hot path. Collisions of a 128-bit hash are taken
-// as impossible; the caller's hash must cover everything the id depends on.
-// find() may run on any thread at any time; insert() is serialised by an own leaf lock.
+// 128-bit hash -> id, read without a lock on the hot path. Assumes that a 128-bit hash never
+// collides; the caller's hash must cover everything that the id depends on. find() may run on any
+// thread at any time; insert() is serialised by its own leaf lock.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ public:
     // `capacity`: a power of two. False when memory cannot be mapped.
     bool init(size_t capacity);
 
-    // 0: absent, as all are before init() and in a fork child's zeros.
+    // 0: absent, as all entries before init() and in a fork child's zeros.
     uint32_t find(uint64_t low, uint64_t high) const {
         if (mask_ == 0) {
             return 0;
@@ -32,8 +32,8 @@ public:
             }
             if (load(entry.low, std::memory_order_relaxed) == low &&
                 load(entry.high, std::memory_order_relaxed) == high) {
-                // The entry may have been cleared and reused in between: believe it only if the
-                // id still stands. acquire keeps this load after the two above.
+                // The entry may have been cleared and reused in between: trust it only if the id is
+                // unchanged. acquire keeps this load after the two above.
                 std::atomic_thread_fence(std::memory_order_acquire);
                 return load(entry.id, std::memory_order_relaxed) == id ? id : 0;
             }
@@ -41,7 +41,8 @@ public:
         return 0;
     }
 
-    // Ids never change meaning, so a full cache is simply emptied: what is still used returns.
+    // Ids never change their meaning, so a full cache is simply emptied: entries still in use
+    // return.
     void insert(uint64_t low, uint64_t high, uint32_t id);
 
     void prepare_fork() { lock_.lock(); }
@@ -67,7 +68,7 @@ private:
     }
     void clear();
 
-    MappedArray<Entry> entries_;  // Written under lock_, read by everybody.
+    MappedArray<Entry> entries_;  // Written under lock_, read by every thread.
     size_t mask_ = 0;
     size_t used_ = 0;  // Guarded by lock_.
     LeafLock lock_;

@@ -1,6 +1,6 @@
-// An entry of a thread that a signal handler of the same thread may read while it is replaced: its
-// tag says whose it is, and is none in the meantime. The handler then finds the old entry, none, or
-// the new one, never a tag with what belongs to another.
+// A thread's entry that a signal handler of the same thread may read while it is replaced. Its tag
+// names its owner, and is none during the replacement. So the handler finds the old entry, none, or
+// the new one, never a tag with data of another.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
-// Holds all signals of this thread back for its lifetime: while something is going on that a
-// handler of the program, or of another profiler, must not run into. glibc's own two as well, by
-// which it cancels threads and changes their user: pthread_sigmask leaves those out.
+// Blocks all signals of this thread for its lifetime, during work that a handler of the program, or
+// of another profiler, must not interrupt. This includes the two signals by which glibc cancels
+// threads and changes their user: pthread_sigmask leaves those out.
 #pragma once
 
 #include <csignal>

@@ -1,6 +1,6 @@
-// Which chunks of a bounded trace hold what is still kept, oldest first, and which are free to be
-// used again. A segment is a checkpoint and the events after it; only whole segments are given
-// up. Used by the trace writer under the recorder's lock. Never calls malloc.
+// The chunks of a bounded trace: those with kept data, oldest first, and the free ones for reuse. A
+// segment is a checkpoint and the events after it; only whole segments are released. Used by the
+// trace writer under the recorder's lock. Never calls malloc.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ public:
         return free_.resize_untouched(free_.size() - 1);
     }
 
-    // The chunk belongs to the newest segment. False when there is no room to remember it.
+    // Adds the chunk to the newest segment. False when there is no room to remember it.
     bool add(uint64_t index) {
         if (tail_ - head_ == uses_.size()) {
             return false;
@@ -45,7 +45,7 @@ public:
         ++segment_count_;
     }
 
-    // Gives up the oldest segment, its checkpoint first: clear(index) makes a chunk unreadable.
+    // Releases the oldest segment, its checkpoint first: clear(index) makes a chunk unreadable.
     template <class Clear>
     void release_oldest(Clear clear) {
         bool is_first = true;

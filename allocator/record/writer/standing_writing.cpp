@@ -1,4 +1,4 @@
-// The records of a checkpoint that StandingRecords has come to.
+// Writes the current StandingRecords as records of a checkpoint.
 #include <algorithm>
 #include <iterator>
 
@@ -35,7 +35,7 @@ void StandingRecords::write_to(TraceWriter& writer) const {
     writer.put_summary(SummaryType::kStandingEnd, &count, 1);
 }
 
-// Behind the settings that held when each piece came: its units are of their size.
+// Writes each piece after the settings at its creation: its units have their size.
 uint64_t StandingRecords::write_segments(TraceWriter& writer) const {
     uint64_t count = 0;
     const auto put_settings = [&](uint32_t string) {
@@ -93,7 +93,7 @@ uint64_t StandingRecords::write_scopes(TraceWriter& writer) const {
     return count;
 }
 
-// The newest one last: the next record may say what it is for.
+// Writes the newest one last: the next record may give its purpose.
 uint64_t StandingRecords::write_requests(TraceWriter& writer) const {
     uint64_t count = 0;
     const auto put_one = [&](const DriverRequest& request) {

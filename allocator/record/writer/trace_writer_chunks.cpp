@@ -1,4 +1,4 @@
-// Chunks of the trace: opened, sealed, and, where the file is bounded, used again.
+// Opens, seals and, in a bounded file, recycles the chunks of the trace.
 #include "trace_writer.h"
 
 #define XXH_INLINE_ALL
@@ -56,7 +56,7 @@ bool TraceWriter::make_room_slow(OpenChunk& chunk, ChunkType type, size_t bytes)
         header->live_bytes = live_bytes_;
         peak_before_chunk_ = std::max(peak_before_chunk_, max_live_bytes_);
         header->max_live_bytes = max_live_bytes_ = live_bytes_;
-        // Room for what one call of the recorder may still write before it looks.
+        // Room for the writes of one more call of the recorder before the next check.
         const bool is_last = recycles() && ++events_chunks_ >= segment_chunks_;
         checkpoint_at_ = is_last ? base + format::kChunkBytes - 1024 : never_due();
         find_repeats_end();

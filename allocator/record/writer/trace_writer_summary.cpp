@@ -23,7 +23,7 @@ bool TraceWriter::put_totals() {
     if (target_ == nullptr || recycles()) {
         return false;
     }
-    // Events that follow begin a chunk of their own.
+    // Later events begin a new chunk.
     seal_chunk(events_);
     classes_.add_to(totals_);
     puts_totals_ = true;
@@ -114,7 +114,7 @@ void TraceWriter::end_checkpoint() {
         return;
     }
     seal_chunk(summary_);
-    // Writing checkpoints may not cost more than a quarter of writing events.
+    // Writing checkpoints may cost at most a quarter of writing events.
     segment_chunks_ = std::max(least_segment_chunks(), 4 * checkpoint_parts_);
     events_chunks_ = 0;
     while (keep_.kind == Keep::Kind::kPeak && ring_.segment_count() > 1) {
