@@ -1,4 +1,4 @@
-// Around one call of an allocator that may report the block itself.
+// Surrounds one call of an allocator that may report the block itself.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +26,8 @@ public:
     AllocScope(const AllocScope&) = delete;
     AllocScope& operator=(const AllocScope&) = delete;
 
-    // Runs the allocator's own function. A refusal is recorded before anything unwinds further,
-    // where no observer has recorded it; the exception stays what it is.
+    // Runs the allocator's own function. If no observer has recorded a refusal, records it before
+    // the stack unwinds further; the exception is unchanged.
     template <class Allocate>
     auto call(Allocate allocate) const {
         try {

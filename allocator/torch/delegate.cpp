@@ -10,8 +10,8 @@
 namespace peakline::torch_part {
 namespace {
 
-// Deleter of blocks the native allocator does not report (cudaMallocAsync, caching switched off);
-// one function a process. relaxed: written before the block that needs it exists.
+// Deleter of blocks that the native allocator does not report (cudaMallocAsync, caching switched
+// off); one function per process. relaxed: written before the first block that needs it.
 std::atomic<c10::DeleterFnPtr> g_unreported_deleter{nullptr};
 const Host* g_host = nullptr;
 
@@ -75,7 +75,7 @@ void Delegate::recordStream(const c10::DataPtr& pointer, c10::cuda::CUDAStream s
         native_->recordStream(pointer, stream);
         return;
     }
-    // The native allocator may look at the deleter: show it its own.
+    // The native allocator may check the deleter: give it its own.
     c10::DataPtr native_pointer(
         pointer.get(), pointer.get(), native_->raw_deleter(), pointer.device());
     native_->recordStream(native_pointer, stream);

@@ -1,9 +1,9 @@
-// The delegating allocator: every virtual function of the installed torch's CUDAAllocator goes to
-// PyTorch's own allocator, so statistics, out-of-memory, graphs, pools, IPC, record_stream and
-// snapshots stay what they are. Only allocation opens a scope around the call. Blocks keep the
-// native deleter: their frees are seen where the native allocator reports them.
-// Which optional functions exist is known from PEAKLINE_HAS_* macros that build.py derives from the
-// header; build.py also checks that every slot of the vtable is ours.
+// The delegating allocator: every virtual function of the installed torch's CUDAAllocator forwards
+// to PyTorch's own allocator, so statistics, out-of-memory, graphs, pools, IPC, record_stream and
+// snapshots are unchanged. Only allocation opens a scope around the call. Blocks keep the native
+// deleter: their frees are seen when the native allocator reports them. PEAKLINE_HAS_* macros,
+// which build.py derives from the header, show which optional functions exist; build.py also checks
+// that every slot of the vtable is ours.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@ namespace cca = c10::cuda::CUDACachingAllocator;
 
 // See Note [A tracker only where needed] in install.cpp.
 void attach_tracker_once();
-// Attaches what every backend over the native allocator needs. Call once, after its init().
+// Attaches everything that a backend over the native allocator needs. Call once, after its init().
 void observe_native_allocator();
 
 class Delegate final : public cca::CUDAAllocator {
@@ -42,7 +42,7 @@ public:
     void init(int device_count) override;
     void recordStream(const c10::DataPtr& pointer, c10::cuda::CUDAStream stream) override;
 
-    // Everything else: forwarded as it is.
+    // All other functions: forwarded unchanged.
 #include "delegate_forwards.inc"
 
 private:
@@ -55,7 +55,7 @@ private:
                 uint64_t value = 0) const {
         host_.allocator_called(static_cast<uint32_t>(action), device, number_of(pool), value);
     }
-    // Reports the end however the call ends.
+    // Reports the end on every way out of the call.
     class Restore {
     public:
         Restore(const Delegate& delegate, int device) : delegate_(delegate), device_(device) {
@@ -75,7 +75,7 @@ private:
     cca::CUDAAllocator* const native_;
 };
 
-// Puts `delegate` in place of the current allocator, for torch.cuda and torch.accelerator.
+// Makes `delegate` the current allocator, for torch.cuda and torch.accelerator.
 void make_current(cca::CUDAAllocator* allocator);
 
 }  // namespace peakline::torch_part

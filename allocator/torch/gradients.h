@@ -1,4 +1,4 @@
-// Where the gradients of parameters lie, for the report after an optimizer's step. Holds no
+// The addresses of the gradients of parameters, for the report after an optimizer's step. Holds no
 // reference to a tensor, not even a weak one: torch.utils.swap_tensors() counts them.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace peakline::torch_part {
 
-// Fills in what `part` offers for it.
+// Fills in the fields of `part` for gradients.
 void offer_gradients(Part* part);
 
 }  // namespace peakline::torch_part

@@ -25,7 +25,7 @@ void on_scope_end(const at::RecordFunction& function, at::ObserverContext*) {
     g_host->end_scope(function.name());
 }
 
-// AccumulateGrad has the largest unsigned number, which arrives here as -1.
+// AccumulateGrad has the largest unsigned number, which arrives as -1.
 std::unique_ptr<at::ObserverContext> on_node_begin(const at::RecordFunction& function) {
     g_host->begin_node(function.name(), function.seqNr(), function.forwardThreadId());
     return nullptr;
@@ -79,7 +79,7 @@ void visit_leaves(const void* node, VisitLeaf visit, void* data) {
     }
 }
 
-// Nodes written in Python are of one C++ type; their name is that of their class.
+// All nodes written in Python have one C++ type; their name is that of their class.
 bool node_name(const void* node, char* out, size_t room) {
     const torch::autograd::Node& known = as_node(node);
     size_t length = 0;

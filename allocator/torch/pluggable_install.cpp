@@ -94,7 +94,7 @@ void init_native(int device_count) {
 
 void record_stream_native(void* address, cudaStream_t stream) {
     attach_tracker_once();
-    // The native allocator ignores pointers whose deleter is not its own.
+    // The native allocator ignores pointers with another deleter than its own.
     const auto device = c10::Device(c10::kCUDA, c10::cuda::current_device());
     c10::DataPtr pointer(address, address, g_native->raw_deleter(), device);
     g_native->recordStream(pointer, c10::cuda::getStreamFromExternal(stream, device.index()));

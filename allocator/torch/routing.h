@@ -1,6 +1,6 @@
-// Which requests go to a private pool: torch is given a filter of streams for each routing, and the
-// same filters answer here, where a segment or a refused request is to be told apart. Also how new
-// settings of the allocator are seen.
+// The private pool of each request: torch gets a filter of streams for each routing, and the same
+// filters decide here, when a segment or a refused request is recorded. Also records new settings
+// of the allocator.
 #pragma once
 
 #include <bit>
@@ -27,8 +27,8 @@ void begin_routing(int device,
                    const std::function<bool(cudaStream_t)>& filter);
 void end_routing(int device, const c10::MempoolId_t& pool);
 
-// A pool that is about to exist. Returns 1 where its segments come from an allocator of its own:
-// those are seen by a tracker only, which is attached.
+// Records a new pool. Returns 1 if its segments come from its own allocator: only a tracker sees
+// those, so it is attached.
 uint64_t note_pool(const c10::MempoolId_t& pool, bool has_own_allocator);
 bool has_own_allocator(const c10::MempoolId_t& pool);
 

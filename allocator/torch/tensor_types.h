@@ -6,7 +6,7 @@
 
 namespace peakline::torch_part {
 
-// Fills in what `part` offers for it.
+// Fills in the fields of `part` for tensor types.
 void offer_tensor_types(Part* part);
 
 }  // namespace peakline::torch_part
