@@ -52,7 +52,6 @@ struct CallArguments {
     int fold = 0;
     unsigned long long min_bytes = 0;
     PyObject* symbols = nullptr;
-    unsigned long long width = 0;
     int native = 0;
     PyObject* where = nullptr;
     unsigned search = 0;
@@ -81,7 +80,6 @@ bool parse_arguments(PyObject* args, PyObject* kwargs, const char** name, CallAr
                                   "fold",
                                   "min_bytes",
                                   "symbols",
-                                  "width",
                                   "native",
                                   "where",
                                   "search",
@@ -96,7 +94,7 @@ bool parse_arguments(PyObject* args, PyObject* kwargs, const char** name, CallAr
                                   nullptr};
     return PyArg_ParseTupleAndKeywords(args,
                                        kwargs,
-                                       "s|$pOOOOOKOpOKpKOKpOIOKOpppOp:report",
+                                       "s|$pOOOOOKOpOKpKOpOIOKOpppOp:report",
                                        const_cast<char**>(names),
                                        name,
                                        &given->json,
@@ -113,7 +111,6 @@ bool parse_arguments(PyObject* args, PyObject* kwargs, const char** name, CallAr
                                        &given->fold,
                                        &given->min_bytes,
                                        &given->symbols,
-                                       &given->width,
                                        &given->native,
                                        &given->where,
                                        &given->search,
@@ -128,12 +125,11 @@ bool parse_arguments(PyObject* args, PyObject* kwargs, const char** name, CallAr
 }
 
 bool set_options(const CallArguments& given, ReportOptions* options) {
-    options->form = given.json != 0 ? OutputForm::kJson : OutputForm::kText;
+    options->form = given.json != 0 ? OutputForm::kJson : OutputForm::kDocument;
     options->top = given.top;
     options->min_bytes = given.min_bytes;
     options->search = given.search;
     options->with_findings = given.findings != 0;
-    options->paths.width = given.width;
     options->paths.full_paths = given.full_paths != 0;
     WhatIfText& whatif = options->whatif;
     whatif.device_bytes = given.device_memory;

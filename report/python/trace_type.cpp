@@ -86,11 +86,6 @@ PyObject* parsed_report(TraceObject* self, PyObject* args, PyObject* kwargs, Out
     if (args == nullptr || !is_open(self) || !parse_call(args, kwargs, &call)) {
         return nullptr;
     }
-    const std::string_view name = call.name;
-    if (form == OutputForm::kParts && name != "table" && name != "summary") {
-        PyErr_SetString(PyExc_ValueError, "only table and summary have parts");
-        return nullptr;
-    }
     call.options.form = form;
     return parse_json(run_report(self, call));
 }
@@ -132,9 +127,9 @@ PyObject* trace_stored_outline(PyObject* object, PyObject*) {
     }
 }
 
-// parts(name, **options): the parts of the table or the summary on a terminal.
-PyObject* trace_parts(PyObject* object, PyObject* args, PyObject* kwargs) {
-    return parsed_report(as_trace(object), args, kwargs, OutputForm::kParts);
+// document(name, **options): the report for people, see report/render/document/document.h.
+PyObject* trace_document(PyObject* object, PyObject* args, PyObject* kwargs) {
+    return parsed_report(as_trace(object), args, kwargs, OutputForm::kDocument);
 }
 
 PyObject* trace_page(PyObject* object, PyObject* args, PyObject* kwargs) {
@@ -236,8 +231,8 @@ PyMethodDef g_trace_methods[] = {
      as_method(trace_summary_data),
      kKeywords,
      "The JSON of the summary as a dictionary."},
-    {"parts",
-     as_method(trace_parts),
+    {"document",
+     as_method(trace_document),
      kKeywords,
      "The parts of the table or the summary on a terminal, as a dictionary of texts."},
     {"report", as_method(trace_report), kKeywords, "Any report by its name, as text or as JSON."},

@@ -8,7 +8,6 @@
 #include "report/render/blocks/stats_report.h"
 #include "report/render/calls/phases_report.h"
 #include "report/render/facts/asked_blocks.h"
-#include "report/render/table/report_parts.h"
 #include "report/render/table/run_facts.h"
 #include "report/render/table/summary_report.h"
 #include "report/render/table/table_report.h"
@@ -47,7 +46,7 @@ std::string replay_and_render(const TraceReader& reader,
                               const ReportOptions& options,
                               const Selection& selection,
                               const Progress& progress,
-                              std::string (*render)(const TableReport&)) {
+                              void (*put)(Document&, const TableReport&)) {
     StackLookup stacks(reader.definitions(), selection.frames);
     BlockKeys keys(chosen_keys(reader, selection), selection.row_keys.size(), stacks);
     // Tensors, which know what was asked for, are those of single blocks.
@@ -57,7 +56,7 @@ std::string replay_and_render(const TraceReader& reader,
     // Beside the peak of one device.
     const bool is_peak = selection.request.moment.kind == MomentKind::kPeak &&
                          !asked.result.is_sum && !selection.driver_measure;
-    return render(TableReport{
+    const TableReport report = {
         reader,
         selection,
         asked.result,
@@ -69,7 +68,10 @@ std::string replay_and_render(const TraceReader& reader,
         {asked.result.out_of_memory, out_of_memory_line(asked.result, stacks)},
         std::move(asked.part),
         is_peak ? find_outside_memory(reader, asked.result.chosen, stacks, progress) : std::nullopt,
-        pinned_rounding(reader, selection, asked.result)});
+        pinned_rounding(reader, selection, asked.result)};
+    Document document(options.form);
+    put(document, report);
+    return document.take();
 }
 
 // Counts of the whole trace know no single blocks.
@@ -90,11 +92,8 @@ std::vector<const Grouping*> keys_of_counts(const TraceReader& reader, const Sel
 std::string make_table(const TraceReader& reader,
                        const ReportOptions& options,
                        const Progress& progress) {
-    const auto render = options.form == OutputForm::kJson    ? table_json
-                        : options.form == OutputForm::kParts ? table_parts
-                                                             : table_text;
     const Selection selection = parse_selection(options.selection, reader, KnownMeasures::kAll);
-    return replay_and_render(reader, options, selection, progress, render);
+    return replay_and_render(reader, options, selection, progress, put_table);
 }
 
 std::string make_summary(const TraceReader& reader,
@@ -102,10 +101,7 @@ std::string make_summary(const TraceReader& reader,
                          const Progress& progress) {
     Selection selection = parse_selection(options.selection, reader);
     selection.request.with_other_measure = true;
-    const auto render = options.form == OutputForm::kJson    ? summary_json
-                        : options.form == OutputForm::kParts ? summary_parts
-                                                             : summary_text;
-    return replay_and_render(reader, options, selection, progress, render);
+    return replay_and_render(reader, options, selection, progress, put_summary);
 }
 
 std::string make_phases(const TraceReader& reader,
@@ -117,7 +113,9 @@ std::string make_phases(const TraceReader& reader,
     const auto [phases, chosen] = replay_phases_of_device(
         reader, make_phase_rules(reader.definitions()), selection.request, progress);
     const PhasesReport report = {reader, selection, phases, chosen, options.top};
-    return options.form == OutputForm::kJson ? phases_json(report) : phases_text(report);
+    Document document(options.form);
+    put_phases(document, report);
+    return document.take();
 }
 
 std::string make_stats(const TraceReader& reader,
@@ -139,7 +137,9 @@ std::string make_stats(const TraceReader& reader,
                                 options.paths,
                                 stacks.symbols().unmatched_module_count(),
                                 {stats.shown_bytes, stats.allocated_bytes, filter.unmatched()}};
-    return options.form == OutputForm::kJson ? stats_json(report) : stats_text(report);
+    Document document(options.form);
+    put_stats(document, report);
+    return document.take();
 }
 
 std::shared_ptr<const void> keep_libraries() {

@@ -1,6 +1,7 @@
 // The report of what would lower the peak: advise.
 #include "report.h"
 #include "report/render/advice/advise_report.h"
+#include "report/render/document/document.h"
 #include "report/render/facts/asked_blocks.h"
 #include "report/render/table/run_facts.h"
 #include "report/trace/file/trace_error.h"
@@ -21,7 +22,9 @@ std::string make_advise(const TraceReader& reader,
                          "without --keep to see what would lower it");
     }
     const AdviseReport report = {reader, selection, found, options.top, options.paths};
-    return options.form == OutputForm::kJson ? advise_json(report) : advise_text(report);
+    Document document(options.form);
+    put_advise(document, report);
+    return document.take();
 }
 
 }  // namespace peakline::report

@@ -7,6 +7,7 @@
 #include "report/attribute/grouping.h"
 #include "report/render/allocator/fragmentation_report.h"
 #include "report/render/allocator/whatif_report.h"
+#include "report/render/document/document.h"
 #include "report/render/facts/asked_blocks.h"
 #include "report/render/table/run_facts.h"
 #include "report/trace/file/trace_error.h"
@@ -60,13 +61,13 @@ Lines lines_of(const AllocatorState& state, const TraceReader& reader, StackLook
     return lines;
 }
 
-using RenderState = std::string (*)(const StateReport&);
+using PutState = void (*)(Document&, const StateReport&);
 
 std::string make_state(const TraceReader& reader,
                        const ReportOptions& options,
                        const Progress& progress,
                        const char* command,
-                       RenderState render) {
+                       PutState put) {
     Selection selection = parse_selection(options.selection, reader);
     refuse_where(selection, command);
     need_events(reader, command);
@@ -82,13 +83,16 @@ std::string make_state(const TraceReader& reader,
                          std::to_string(moment.device) + " at " + options.selection.at);
     }
     const Lines lines = lines_of(state, reader, stacks);
-    return render({reader,
-                   state,
-                   options.selection.at,
-                   lines.labels,
-                   lines.of_context,
-                   options.top,
-                   options.paths});
+    const StateReport report = {reader,
+                                state,
+                                options.selection.at,
+                                lines.labels,
+                                lines.of_context,
+                                options.top,
+                                options.paths};
+    Document document(options.form);
+    put(document, report);
+    return document.take();
 }
 
 }  // namespace
@@ -96,18 +100,13 @@ std::string make_state(const TraceReader& reader,
 std::string make_map(const TraceReader& reader,
                      const ReportOptions& options,
                      const Progress& progress) {
-    return make_state(
-        reader, options, progress, "map", options.form == OutputForm::kJson ? map_json : map_text);
+    return make_state(reader, options, progress, "map", put_map);
 }
 
 std::string make_fragmentation(const TraceReader& reader,
                                const ReportOptions& options,
                                const Progress& progress) {
-    return make_state(reader,
-                      options,
-                      progress,
-                      "fragmentation",
-                      options.form == OutputForm::kJson ? fragmentation_json : fragmentation_text);
+    return make_state(reader, options, progress, "fragmentation", put_fragmentation);
 }
 
 std::string make_whatif(const TraceReader& reader,
@@ -120,7 +119,9 @@ std::string make_whatif(const TraceReader& reader,
     const WhatIf answer =
         make_whatif_runs(reader, options.whatif, device_of(selection, "whatif"), stacks, progress);
     const WhatIfReport report = {reader, answer, options.whatif, options.top, options.paths};
-    return options.form == OutputForm::kJson ? whatif_json(report) : whatif_text(report);
+    Document document(options.form);
+    put_whatif(document, report);
+    return document.take();
 }
 
 }  // namespace peakline::report

@@ -9,6 +9,7 @@
 #include "report/render/calls/calls_report.h"
 #include "report/render/facts/asked_blocks.h"
 #include "report/render/table/run_facts.h"
+#include "report/render/table/table_report.h"
 #include "report/replay/phases/find_ranges.h"
 #include "report/replay/replay.h"
 #include "report/views/blocks/holders.h"
@@ -24,8 +25,7 @@ struct CallsQuestion {
     const char* command;
     CallNames names;
     Shown shows;
-    std::string (*text)(const CallsReport&);
-    std::string (*json)(const CallsReport&);
+    void (*put)(Document&, const CallsReport&);
 };
 
 // A pass for the phases, then one for the calls: where phases begin and end calls do, too.
@@ -66,17 +66,13 @@ std::string make_calls(const TraceReader& reader,
     const CallResult result = replay_calls(reader, rules, std::move(request), progress);
     const OperatorSeries series = series_builder ? series_builder->take() : OperatorSeries();
     const Stages stages = stages_builder ? stages_builder->take(result.moments) : Stages();
-    const CallsReport report = {reader,
-                                selection,
-                                phases,
-                                rules,
-                                result,
-                                series,
-                                stages,
-                                chosen,
-                                options.top,
-                                options.paths.width};
-    return is_json ? question.json(report) : question.text(report);
+    const CallsReport report = {
+        reader, selection, phases, rules, result, series, stages, chosen, options.top};
+    Document document(options.form);
+    put_calls_head(document, report);
+    question.put(document, report);
+    put_health(document, reader, phases.health);
+    return document.take();
 }
 
 }  // namespace
@@ -84,29 +80,24 @@ std::string make_calls(const TraceReader& reader,
 std::string make_layers(const TraceReader& reader,
                         const ReportOptions& options,
                         const Progress& progress) {
-    return make_calls(reader,
-                      options,
-                      progress,
-                      {"layers", CallNames::kLayers, Shown::kLayers, layers_text, layers_json});
+    return make_calls(
+        reader, options, progress, {"layers", CallNames::kLayers, Shown::kLayers, put_layers});
 }
 
 std::string make_ops(const TraceReader& reader,
                      const ReportOptions& options,
                      const Progress& progress) {
-    return make_calls(
-        reader,
-        options,
-        progress,
-        {"ops", CallNames::kLayersAndOperators, Shown::kOperators, ops_text, ops_json});
+    return make_calls(reader,
+                      options,
+                      progress,
+                      {"ops", CallNames::kLayersAndOperators, Shown::kOperators, put_ops});
 }
 
 std::string make_stages(const TraceReader& reader,
                         const ReportOptions& options,
                         const Progress& progress) {
-    return make_calls(reader,
-                      options,
-                      progress,
-                      {"stages", CallNames::kLayers, Shown::kStages, stages_text, stages_json});
+    return make_calls(
+        reader, options, progress, {"stages", CallNames::kLayers, Shown::kStages, put_stages});
 }
 
 std::string make_tensors(const TraceReader& reader,
@@ -125,7 +116,9 @@ std::string make_tensors(const TraceReader& reader,
     const HolderIndex holders(reader.definitions());
     const TensorsReport report = {
         reader, selection, asked.result, list, options.top, options.paths, asked.part, holders};
-    return options.form == OutputForm::kJson ? tensors_json(report) : tensors_text(report);
+    Document document(options.form);
+    put_tensors(document, report);
+    return document.take();
 }
 
 std::string make_holders(const TraceReader& reader,
@@ -136,7 +129,9 @@ std::string make_holders(const TraceReader& reader,
     StackLookup stacks(reader.definitions(), selection.frames);
     const HolderList list = build_holders(reader.name(), options.search, stacks);
     const HoldersReport report = {reader, list, options.top, options.paths};
-    return options.form == OutputForm::kJson ? holders_json(report) : holders_text(report);
+    Document document(options.form);
+    put_holders(document, report);
+    return document.take();
 }
 
 }  // namespace peakline::report

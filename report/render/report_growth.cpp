@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "report.h"
+#include "report/render/document/document.h"
 #include "report/render/facts/asked_blocks.h"
 #include "report/render/growth/leaks_report.h"
 #include "report/render/table/run_facts.h"
@@ -135,7 +136,9 @@ std::string make_leaks(const TraceReader& reader,
                                 findings,
                                 options.top,
                                 options.paths};
-    return options.form == OutputForm::kJson ? leaks_json(report) : leaks_text(report);
+    Document document(options.form);
+    put_leaks(document, report);
+    return document.take();
 }
 
 }  // namespace peakline::report

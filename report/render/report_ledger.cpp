@@ -18,7 +18,9 @@ std::string make_ledger(const TraceReader& reader,
     StackLookup stacks(reader.definitions(), selection.frames);
     const Ledger ledger = make_ledger(reader, selection, stacks, progress);
     const LedgerReport report = {reader, ledger, options.selection.at, options.top, options.paths};
-    return options.form == OutputForm::kJson ? ledger_json(report) : ledger_text(report);
+    Document document(options.form);
+    put_ledger(document, report);
+    return document.take();
 }
 
 }  // namespace peakline::report

@@ -4,6 +4,7 @@
 
 #include "report.h"
 #include "report/render/blocks/oom_report.h"
+#include "report/render/document/document.h"
 #include "report/render/facts/asked_blocks.h"
 #include "report/render/table/run_facts.h"
 #include "report/views/refused/refused_holders.h"
@@ -23,7 +24,9 @@ std::string make_oom(const TraceReader& reader,
     const bool names_request = selection.request.moment.request_number != 0;
     if (options.form == OutputForm::kJson && !names_request && refused.is_complete(reader) &&
         refused.list.empty()) {
-        return no_oom_json(reader);
+        Document document(options.form);
+        put_no_oom(document, reader);
+        return document.take();
     }
     const Autopsy autopsy = make_autopsy(reader, selection, refused, stacks, progress);
     const std::optional<RefusedHolders> holders = find_refused_holders(reader, autopsy, stacks);
@@ -35,7 +38,9 @@ std::string make_oom(const TraceReader& reader,
                               find_serving_setting(reader, autopsy, stacks, progress),
                               options.top,
                               options.paths};
-    return options.form == OutputForm::kJson ? oom_json(report) : oom_text(report);
+    Document document(options.form);
+    put_oom(document, report);
+    return document.take();
 }
 
 }  // namespace peakline::report

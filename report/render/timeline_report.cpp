@@ -1,9 +1,10 @@
-// `timeline` in its two forms. JSON schema: JSON.md.
+// `timeline`: the level over time. JSON schema: JSON.md.
 #include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
 
+#include "report/render/document/document.h"
 #include "report/render/facts/asked_blocks.h"
 #include "report/render/facts/where_report.h"
 #include "report/render/format/format_bytes.h"
@@ -49,53 +50,67 @@ std::string chart_row(const Timeline& timeline, uint64_t top, size_t row) {
     return line;
 }
 
-std::string levels_text(const TimelineReport& report) {
+void put_levels(Document& document, const TimelineReport& report) {
     const Timeline& timeline = report.timeline;
     const auto level = [&](uint64_t bytes, uint64_t tick) {
         return format_bytes(bytes) + (timeline.from_headers ? " after " : " at ") +
-               format_seconds(report.reader.seconds(tick)) + "\n";
+               format_seconds(report.reader.seconds(tick));
     };
     const std::string measure = report.selection.driver_measure
                                     ? " (" + std::string(measure_name(report.selection)) + ")"
                                     : std::string();
-    std::string text = "Highest level" + measure + ": " +
-                       level(timeline.whole_peak_bytes, timeline.whole_peak_tick);
+    document.say("Highest level" + measure + ": " +
+                 level(timeline.whole_peak_bytes, timeline.whole_peak_tick));
     if (!report.selection.where.empty()) {
-        text += "Shown: where " + condition_text(report.selection) + ", at most " +
-                level(timeline.peak_bytes, timeline.peak_tick) + unmatched_where_text(report.part);
+        document.say("Shown: where " + condition_text(report.selection) + ", at most " +
+                     level(timeline.peak_bytes, timeline.peak_tick));
+        document.say(unmatched_where_text(report.part));
     }
-    return text;
 }
 
-std::string timeline_text(const TimelineReport& report) {
+void put_chart(Document& document, const TimelineReport& report) {
     const TraceReader& reader = report.reader;
     const Timeline& timeline = report.timeline;
-    std::string text = head_text(reader) + levels_text(report);
     const uint64_t top = std::max<uint64_t>(timeline.peak_bytes, 1);
     for (size_t row = kRows; row-- > 0;) {
         const bool has_label = row == kRows - 1 || row == kRows / 2 - 1;
         const std::string label =
             has_label ? format_bytes(top * static_cast<uint64_t>(row + 1) / kRows) : "";
-        text += padded(label) + " |" + chart_row(timeline, top, row) + "\n";
+        document.say(padded(label) + " |" + chart_row(timeline, top, row), Tone::kVerbatim);
     }
     const std::string begin = format_seconds(reader.seconds(timeline.points.front().tick));
     const std::string end = format_seconds(reader.seconds(timeline.end_tick));
     const size_t width = timeline.points.size();
     const size_t gap = width > begin.size() + end.size() ? width - begin.size() - end.size() : 1;
-    text += padded("0 B") + " +" + std::string(width, '-') + "\n";
-    text += padded("") + "  " + begin + std::string(gap, ' ') + end + "\n";
-    if (timeline.skipped_chunk_count != 0) {
-        text += "Not in it: " + std::to_string(timeline.skipped_chunk_count) +
-                " damaged chunks; peakline table says which\n";
-    }
-    return text;
+    document.say(padded("0 B") + " +" + std::string(width, '-'), Tone::kVerbatim);
+    document.say(padded("") + "  " + begin + std::string(gap, ' ') + end, Tone::kVerbatim);
 }
 
-std::string timeline_json(const TimelineReport& report) {
+void put_points(JsonWriter& json, const TimelineReport& report) {
+    json.key("points").begin_array();
+    for (const TimelinePoint& point : report.timeline.points) {
+        json.begin_object().field("seconds", report.reader.seconds(point.tick));
+        json.field("level_bytes", point.level_bytes).field("max_bytes", point.max_bytes);
+        json.end_object();
+    }
+    json.end_array();
+}
+
+void put_timeline(Document& document, const TimelineReport& report) {
     const TraceReader& reader = report.reader;
     const Timeline& timeline = report.timeline;
-    JsonWriter json;
-    json.begin_object();
+    if (document.is_for_people()) {
+        document.say(head_text(reader));
+        put_levels(document, report);
+        put_chart(document, report);
+        document.say(timeline.skipped_chunk_count == 0
+                         ? ""
+                         : "Not in it: " + std::to_string(timeline.skipped_chunk_count) +
+                               " damaged chunks; peakline table says which",
+                     Tone::kWarning);
+        return;
+    }
+    JsonWriter& json = document.fields();
     put_simulated(json, reader);
     put_lines_missing(json, reader);
     json.field("measure", measure_name(report.selection));
@@ -107,13 +122,7 @@ std::string timeline_json(const TimelineReport& report) {
     json.field("end_bytes", timeline.end_bytes);
     json.field("from_headers", timeline.from_headers);
     json.field("skipped_chunk_count", timeline.skipped_chunk_count);
-    json.key("points").begin_array();
-    for (const TimelinePoint& point : timeline.points) {
-        json.begin_object().field("seconds", reader.seconds(point.tick));
-        json.field("level_bytes", point.level_bytes).field("max_bytes", point.max_bytes);
-        json.end_object();
-    }
-    return json.end_array().end_object().take();
+    put_points(json, report);
 }
 
 // Nothing is left out without --where.
@@ -173,7 +182,9 @@ std::string make_timeline_report(const TraceReader& reader,
         selection,
         timeline,
         {timeline.peak_bytes, timeline.whole_peak_bytes, std::move(shown.unmatched)}};
-    return options.form == OutputForm::kJson ? timeline_json(report) : timeline_text(report);
+    Document document(options.form);
+    put_timeline(document, report);
+    return document.take();
 }
 
 }  // namespace peakline::report

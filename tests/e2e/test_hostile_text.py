@@ -245,6 +245,7 @@ def test_the_view_of_the_tree_shows_names_as_text(hostile: Hostile) -> None:
 
 def test_both_functions_take_the_same_characters_out(tmp_path: Path) -> None:
     from peakline import _report
+    from peakline.text.document import facts_of
 
     codes = [*range(1, 0xD800), *range(0xE000, 0x110000)]
     for begin in range(0, len(codes), 60_000):  # as many as a chunk of a trace holds
@@ -254,6 +255,6 @@ def test_both_functions_take_the_same_characters_out(tmp_path: Path) -> None:
         writer.mark(0, 1, 0)
         writer.alloc(1, writer.context(writer.node(0, "a.py", 1, "f"), 0), 0, 0, 512, 512, 1 << 30)
         writer.finish()
-        facts = _report.Trace(str(tmp_path / "part.peak")).parts("summary")["facts"]
+        facts = facts_of(_report.Trace(str(tmp_path / "part.peak")).document("summary"))
         (tmp_path / "part.peak").unlink()
-        assert {one["name"]: one["value"] for one in facts}["Command"] == printable(text)
+        assert dict(facts)["Command"] == printable(text)

@@ -12,6 +12,7 @@ import json
 import peakline
 import pytest
 from lab import ON_GPU
+from peakline.text.document import Layout, plain_text
 
 # With the companion of the simulated GPU, and as on a real one.
 WAYS = [{}] if ON_GPU else [{"PEAKLINE_SIM_COMPANION": ""}, {}]
@@ -93,6 +94,6 @@ def test_tensors_are_shown_in_eighty_columns(lab):
     assert head.split() == ["Mem", "What", "Tensor", "Module", "Made", "at", "Freed", "by"]
     assert "parameter table.weight           float16 [30, 16] " in text
     trace = peakline._report.Trace(str(run.trace))
-    narrow = trace.report("tensors", at="end", top=0, width=80)
+    narrow = plain_text(trace.document("tensors", at="end", top=0), Layout(80))
     assert max(map(len, narrow.splitlines())) <= 80
     assert "float32 [1, 2, 1, 2, 1, 2, 1, 2]" in narrow

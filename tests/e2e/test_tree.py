@@ -35,7 +35,7 @@ def view_of(trace: Path, **options: Any) -> Any:
     from peakline.terminal.tree_view import TreeView
 
     opened = _report.Trace(trace)
-    parts = opened.parts("table", by="stack,category", cwd=str(trace.parent), **options)
+    parts = opened.document("table", by="stack,category", cwd=str(trace.parent), **options)
     return TreeView(parts, opened.info()["start_realtime_ns"])
 
 

@@ -67,7 +67,7 @@ void read_everything(const std::vector<unsigned char>& file) {
     json.form = report::OutputForm::kJson;
     json.selection.measure = "requested";
     report::make_summary(reader, json);
-    json.form = report::OutputForm::kParts;
+    json.form = report::OutputForm::kDocument;
     json.selection.by = "stack";
     report::make_table(reader, json);
     json.selection.by = "line";
@@ -76,7 +76,7 @@ void read_everything(const std::vector<unsigned char>& file) {
     report::make_stats(reader, json);
     for (const char* name :
          {"phases", "layers", "ops", "stages", "tensors", "leaks", "oom", "advise"}) {
-        for (const auto form : {report::OutputForm::kText, report::OutputForm::kJson}) {
+        for (const auto form : {report::OutputForm::kDocument, report::OutputForm::kJson}) {
             report::ReportOptions options;
             options.form = form;
             try {

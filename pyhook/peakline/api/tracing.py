@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 from peakline.api import assumptions
 from peakline.api.log import logger
 from peakline.base.output import write_report
+from peakline.text.document import plain_text
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -300,7 +301,7 @@ def report_stats(
     if recorder.status()["allocs"] == 0:
         text = _no_memory_text()
     else:
-        text = summary.report(
+        document = summary.document(
             "table",
             by=by,
             frame=frame,
@@ -310,6 +311,7 @@ def report_stats(
             top=top,
             cwd=str(Path.cwd()),
         )
+        text = plain_text(document)
     write_report(text if text.endswith("\n") else f"{text}\n", file)
 
 

@@ -108,7 +108,6 @@ def _side_of(path: str, args: argparse.Namespace) -> Side:
     from peakline.differences import side, summary
 
     options = report_options.report_options(args, _TOP)
-    options["width"] = 0
     if args.phases:
         return load_side(
             path,

@@ -10,7 +10,7 @@ from peakline.base.engine import CommandError, report_engine
 from peakline.base.files import reading
 from peakline.commands.shared import report_options
 from peakline.commands.shared.printing import all_rows_command
-from peakline.terminal.terminal import Terminal, terminal_of, text_of
+from peakline.text.terminal import Terminal, terminal_of, text_of
 
 NAME = "tree"
 HELP = "Walk through the call stacks that hold the memory at its peak; text where no terminal is."
@@ -46,37 +46,37 @@ def run(args: argparse.Namespace) -> int:
     terminal = terminal_of(sys.stdout, is_plain=args.plain, has_color=not args.no_color)
     walks = terminal is not None and terminal.is_interactive
     with reading(args.files[0]) as trace:
-        parts = _parts(trace, args, walks)
+        document = _document(trace, args, walks)
     if walks:
-        _walk(trace, parts)
+        _walk(trace, document)
     else:
-        _print(parts, terminal or text_of(sys.stdout), args)
+        _print(document, terminal or text_of(sys.stdout), args)
     return 0
 
 
-def _parts(trace: Any, args: argparse.Namespace, walks: bool) -> dict[str, Any]:
+def _document(trace: Any, args: argparse.Namespace, walks: bool) -> dict[str, Any]:
     """Return the tree; to walk through, all of it, each node with its categories if known."""
     options: dict[str, Any] = dict(report_options.named_options(args))
     if not walks:
         top = _TOP if args.top is None else args.top
-        return dict(trace.parts("table", by="stack", top=top, **options))
+        return dict(trace.document("table", by="stack", top=top, **options))
     try:
-        return dict(trace.parts("table", by="stack,category", **options))
+        return dict(trace.document("table", by="stack,category", **options))
     except report_engine().TraceError:
-        return dict(trace.parts("table", by="stack", **options))
+        return dict(trace.document("table", by="stack", **options))
 
 
-def _walk(trace: Any, parts: dict[str, Any]) -> None:
+def _walk(trace: Any, document: dict[str, Any]) -> None:
     try:
         from peakline.terminal.tree_view import TreeView
     except ImportError as error:
         raise CommandError(
             f"the tree needs the package textual ({error}): pip install textual, or add --plain"
         ) from error
-    TreeView(parts, int(trace.info()["start_realtime_ns"])).run()
+    TreeView(document, int(trace.info()["start_realtime_ns"])).run()
 
 
-def _print(parts: dict[str, Any], terminal: Terminal, args: argparse.Namespace) -> None:
-    from peakline.terminal.table import show_parts
+def _print(document: dict[str, Any], terminal: Terminal, args: argparse.Namespace) -> None:
+    from peakline.text.document import print_document
 
-    show_parts("table", parts, terminal, all_rows_command(args.words))
+    print_document(document, terminal, all_rows_command(args.words))

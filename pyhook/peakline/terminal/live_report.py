@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from peakline.base.output import printable
 from peakline.base.sizes import share_of, size_of
 from peakline.recording.live_state import LiveState, duration_of, read_state
+from peakline.terminal.report import text_of_report
 
 if TYPE_CHECKING:
     from peakline._report import Options, Trace
@@ -23,10 +24,10 @@ def report_text(trace: Trace, options: Options) -> str:
     """
     state = read_state(trace, 0, 1)
     parts = [_head(state)]
-    parts.append("At the peak\n" + trace.report("table", **options))
+    parts.append("At the peak\n" + text_of_report(trace, "table", options))
     now = "Now" if state.is_being_written else "At the end"
     at_end: Options = {**options, "at": "end"}
-    parts.append(f"{now}\n" + trace.report("table", **at_end))
+    parts.append(f"{now}\n" + text_of_report(trace, "table", at_end))
     return "\n".join(parts)
 
 

@@ -1,11 +1,11 @@
-"""The table of a trace: laid out where the stream is a terminal; rich is loaded only then."""
+"""A report of a trace, written to a stream or returned as text."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, TextIO
 
-from peakline.base.output import write_report
-from peakline.terminal.terminal import terminal_of
+from peakline.text.document import plain_text, write_document
+from peakline.text.terminal import terminal_of
 
 if TYPE_CHECKING:
     from peakline._report import Options, Trace
@@ -13,18 +13,19 @@ if TYPE_CHECKING:
 _END = "the program was killed or interrupted:"  # as the engine begins its note
 
 
-def show_table(trace: Trace, stream: TextIO, options: Options, *, says_end: bool = True) -> None:
-    """Write the table of a trace: in columns on a terminal, else in its literal form.
+def show_report(
+    trace: Trace, name: str, stream: TextIO, options: Options, *, says_end: bool = True
+) -> None:
+    """Write a report of a trace: in columns on a terminal, else in its plain form.
 
     Where the caller has said how the program ended, `says_end` is false.
     """
-    terminal = terminal_of(stream)
-    if terminal is None:
-        lines = trace.report("table", **options).splitlines(keepends=True)
-        write_report("".join(line for line in lines if says_end or _END not in line), stream)
-    else:
-        from peakline.terminal.table import show_parts
+    document = trace.document(name, **options)
+    if not says_end:
+        document["elements"] = [one for one in document["elements"] if _END not in str(one)]
+    write_document(document, stream, terminal_of(stream))
 
-        parts = dict(trace.parts("table", **options))
-        parts["notes"] = [one for one in parts["notes"] if says_end or _END not in one["text"]]
-        show_parts("table", parts, terminal, "")
+
+def text_of_report(trace: Trace, name: str, options: Options) -> str:
+    """Return the plain form of a report."""
+    return plain_text(trace.document(name, **options))

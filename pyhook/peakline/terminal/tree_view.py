@@ -19,9 +19,10 @@ from textual.widgets.tree import TreeNode
 
 from peakline.base.output import printable
 from peakline.recording.source_lines import read_unchanged
-from peakline.terminal.code_lines import CodeLine, fitted
-from peakline.terminal.terminal import Marks
-from peakline.terminal.tree import children_of, code_of
+from peakline.text.code_lines import CodeLine, fitted
+from peakline.text.document import facts_of, table_of
+from peakline.text.terminal import Marks
+from peakline.text.tree import children_of, code_of
 
 _CONTEXT_LINES = 8
 _LONGEST_LINE = 400
@@ -66,7 +67,8 @@ class StackTree:
         text.append(f" {node['percent']}%  ", "dim")
         frame = self.frame_of(index)
         if frame is not None:
-            text.append_text(fitted(_without_folders(code_of(frame)), _WIDEST_LABEL, _MARKS))
+            for piece, style in fitted(_without_folders(code_of(frame)), _WIDEST_LABEL, _MARKS):
+                text.append(piece, style)
         elif index == 0:
             text.append("all blocks")
         else:
@@ -98,11 +100,11 @@ class TreeView(App[None]):
         Binding("ctrl+z", "suspend_process", show=False),
     ]
 
-    def __init__(self, parts: Mapping[str, Any], start_ns: int) -> None:
-        """Take `Trace.parts("table", by="stack,category")` and when the run began."""
+    def __init__(self, document: Mapping[str, Any], start_ns: int) -> None:
+        """Take `Trace.document("table", by="stack,category")` and when the run began."""
         super().__init__()
-        tree = parts["tree"]
-        self._facts = "   ".join(f"{fact['name']}: {fact['value']}" for fact in parts["facts"])
+        tree = table_of(document)["tree"]
+        self._facts = "   ".join(f"{name}: {value}" for name, value in facts_of(document))
         self._start_ns = start_ns
         self._foldings = {name: StackTree(tree, name) for name in ("folded", "whole")}
         self._folding = "folded"

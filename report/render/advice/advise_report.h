@@ -1,11 +1,10 @@
-// `advise` in its two forms. JSON schema: JSON.md.
+// `advise`: what would lower the peak. JSON schema: JSON.md.
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
-#include "report/render/format/json_writer.h"
+#include "report/render/document/document.h"
 #include "report/render/format/path_display.h"
 #include "report/trace/reader.h"
 #include "report/views/advice/advice.h"
@@ -21,16 +20,19 @@ struct AdviseReport {
     PathDisplay paths;
 };
 
-// An array, as the value of an open key. `top`: so many of them; 0: all.
+// An array, as the value of an open key.
 void put_pieces_of_advice(JsonWriter& json,
                           const PathDisplay& paths,
                           const std::vector<Advice>& advice,
                           uint64_t top);
+// The field `key`, the same; for people each piece with its figure, line, evidence and change.
+// `top`: so many of them; 0: all.
+void put_pieces_of_advice(Document& document,
+                          const char* key,
+                          const PathDisplay& paths,
+                          const std::vector<Advice>& advice,
+                          uint64_t top);
 
-// Each with its figure, line, evidence and change; an empty line before each.
-std::string pieces_of_advice_text(const PathDisplay& paths, const std::vector<Advice>& advice);
-
-std::string advise_text(const AdviseReport& report);
-std::string advise_json(const AdviseReport& report);
+void put_advise(Document& document, const AdviseReport& report);
 
 }  // namespace peakline::report

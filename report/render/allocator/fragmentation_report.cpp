@@ -1,11 +1,8 @@
 #include "fragmentation_report.h"
 
-#include "report/render/format/format_bytes.h"
-#include "report/render/format/json_writer.h"
-#include "report/render/format/path_display.h"
-#include "report/render/format/printable.h"
+#include <algorithm>
+
 #include "report/render/format/shown_count.h"
-#include "report/render/format/text_columns.h"
 #include "report/render/table/run_facts.h"
 
 namespace peakline::report {
@@ -27,24 +24,22 @@ const char* meaning_of(FreeCause cause) {
     return kMeanings[static_cast<size_t>(cause)];
 }
 
-std::string line_text(const StateReport& report, uint32_t line) {
-    return printable(label_text(report.paths, report.lines[line]));
-}
-
 SegmentPins pins_of_lines(const StateReport& report) {
     return find_pins(report.state, [&](uint32_t context) { return report.line_of(context); });
 }
 
-std::string causes_text(const ReservedCauses& causes) {
-    using enum Align;
-    TextColumns columns({kRight, kRight, kLeft}, {"Mem", "%", "Why it is reserved"});
+void put_causes(Document& document, const ReservedCauses& causes) {
+    DocumentTable table(
+        document,
+        nullptr,
+        {{nullptr, "Mem"}, {nullptr, "%"}, {nullptr, "Why it is reserved", Align::kLeftWhole}});
     const auto add = [&](uint64_t bytes, const std::string& what) {
         const double share =
             causes.reserved_bytes == 0
                 ? 0
                 : static_cast<double>(bytes) / static_cast<double>(causes.reserved_bytes);
         if (bytes != 0) {
-            columns.add({format_bytes(bytes), format_percent(share), what});
+            table.add({bytes_cell(bytes), percent_cell(share), cell(what)});
         }
     };
     add(causes.live_bytes, "live");
@@ -55,74 +50,88 @@ std::string causes_text(const ReservedCauses& causes) {
     for (const FreeCause cause : kFreeCauses) {
         add(causes.free(cause), meaning_of(cause));
     }
-    return columns.text();
+    JsonWriter& json = document.fields().key("causes").begin_object();
+    json.field("live", causes.live_bytes).field("waiting", causes.waiting_bytes);
+    for (const FreeCause cause : kFreeCauses) {
+        json.field(cause_name(cause), causes.free(cause));
+    }
+    json.end_object().key("live_parts").begin_object();
+    json.field("rounding", causes.rounding_bytes).field("divisions", causes.division_bytes);
+    json.field("unsplit", causes.unsplit_bytes).end_object();
+    json.field("largest_hole_bytes", causes.largest_hole_bytes);
 }
 
-std::string pins_text(const StateReport& report, const SegmentPins& pins) {
-    using enum Align;
-    TextColumns columns({kRight, kRight, kRight, kRight, kRight, kRight, kRight, kLeft},
-                        {"Goes back",
-                         "Of it free",
-                         "Shared",
-                         "Own",
-                         "Lived",
-                         "Longest",
-                         "Freed",
-                         "If its blocks were gone"});
+void put_lines(Document& document, const StateReport& report, const SegmentPins& pins) {
+    DocumentTable table(document,
+                        "lines",
+                        {{"sole_bytes", "Goes back"},
+                         {"sole_free_bytes", "Of it free"},
+                         {"shared_bytes", "Shared"},
+                         {"own_bytes", "Own"},
+                         {"median_lived_seconds", "Lived"},
+                         {"longest_lived_seconds", "Longest"},
+                         {"freed_count", "Freed"},
+                         {"location", "If its blocks were gone", Align::kLeft},
+                         hidden("count"),
+                         hidden("oldest_seconds")});
     const uint64_t shown = shown_count(report.top, pins.lines.size());
     for (size_t i = 0; i < shown; ++i) {
         const SegmentPin& pin = pins.lines[i];
-        columns.add({format_bytes(pin.sole_bytes),
-                     format_bytes(pin.sole_free_bytes),
-                     format_bytes(pin.shared_bytes),
-                     format_bytes(pin.own_bytes),
-                     format_seconds(report.reader.seconds(pin.median_ticks)),
-                     format_seconds(report.reader.seconds(pin.longest_ticks)),
-                     format_count(pin.freed_count) + " of " + format_count(pin.block_count),
-                     line_text(report, pin.line)});
+        table.add(
+            {bytes_cell(pin.sole_bytes),
+             bytes_cell(pin.sole_free_bytes),
+             bytes_cell(pin.shared_bytes),
+             bytes_cell(pin.own_bytes),
+             seconds_cell(report.reader.seconds(pin.median_ticks)),
+             seconds_cell(report.reader.seconds(pin.longest_ticks)),
+             cell(pin.freed_count)
+                 .shown_as(format_count(pin.freed_count) + " of " + format_count(pin.block_count)),
+             line_cell(report.paths, {report.lines[pin.line]}),
+             cell(pin.block_count),
+             cell(report.reader.seconds(pin.oldest_tick))});
     }
-    std::string text = columns.text({}, report.paths.width);
-    if (shown < pins.lines.size()) {
-        text += "and " + format_count(pins.lines.size() - shown) + " more\n";
-    }
-    text += "Lived, Longest: median and most, until freed or the end; Freed: how many were\n";
+    table.leave_out(pins.lines.size() - shown, "more lines");
+}
+
+void put_sets(Document& document, const StateReport& report, const SegmentPins& pins) {
+    JsonWriter& json = document.fields().key("sets").begin_array();
     for (const PinningSet& set : pins.sets) {
-        text += "\nTogether " + format_bytes(set.bytes) + ":\n";
+        document.say("\nTogether " + format_bytes(set.bytes) + ":");
+        json.begin_object().field("bytes", set.bytes).key("locations").begin_array();
         for (const uint32_t line : set.lines) {
-            text += "  " + line_text(report, line) + "\n";
+            document.say("  " + label_text(report.paths, report.lines[line]), Tone::kVerbatim);
+            json.value(label_text(report.paths, report.lines[line]));
         }
+        json.end_array().end_object();
     }
-    return text;
+    json.end_array();
 }
 
-std::string head_of(const StateReport& report, const ReservedCauses& causes) {
-    std::string text = head_text(report.reader) + "Device " + std::to_string(report.state.device) +
-                       " at " + printable(report.at) +
-                       " (t=" + format_seconds(report.reader.seconds(report.state.tick)) +
-                       "): " + format_bytes(causes.reserved_bytes) + " reserved in " +
-                       format_count(report.state.segments.size()) + " segments, largest hole " +
-                       format_bytes(causes.largest_hole_bytes) + "\n";
-    if (report.state.outside_bytes != 0) {
-        text += format_bytes(report.state.outside_bytes) +
-                " of blocks lie in segments from before the recording\n";
-    }
-    if (!report.state.settings_fault.empty()) {
-        text += printable(report.state.settings_fault) + "\n";
-    }
-    return text + "\n";
-}
-
-void put_head(JsonWriter& json, const StateReport& report, const ReservedCauses& causes) {
+void put_head(Document& document, const StateReport& report, const ReservedCauses& causes) {
+    const AllocatorState& state = report.state;
+    const double seconds = report.reader.seconds(state.tick);
+    JsonWriter& json = document.fields().field("schema_version", 1);
     put_run_facts(json, report.reader);
     put_simulated(json, report.reader);
-    json.field("at", report.at).field("seconds", report.reader.seconds(report.state.tick));
-    json.field("device", report.state.device).field("reserved_bytes", causes.reserved_bytes);
-    json.field("outside_bytes", report.state.outside_bytes);
-    json.text_or_null("settings_fault", report.state.settings_fault);
+    json.field("at", report.at).field("seconds", seconds).field("device", state.device);
+    json.field("reserved_bytes", causes.reserved_bytes);
+    json.field("outside_bytes", state.outside_bytes);
+    json.text_or_null("settings_fault", state.settings_fault);
+    document.say(head_text(report.reader));
+    document.say("Device " + std::to_string(state.device) + " at " + report.at +
+                 " (t=" + format_seconds(seconds) + "): " + format_bytes(causes.reserved_bytes) +
+                 " reserved in " + format_count(state.segments.size()) +
+                 " segments, largest hole " + format_bytes(causes.largest_hole_bytes));
+    if (state.outside_bytes != 0) {
+        document.say(format_bytes(state.outside_bytes) +
+                     " of blocks lie in segments from before the recording");
+    }
+    document.say(state.settings_fault);
+    document.say("\n");
 }
 
 // What most of a cell is: the block or the free piece that covers most of it.
-char cell_of(FreeCause cause) {
+char character_of(FreeCause cause) {
     constexpr char kCells[] = {' ', '.', '_', ':', '-'};
     return kCells[static_cast<size_t>(cause)];
 }
@@ -148,7 +157,7 @@ std::string cells_of(const StateReport& report, const StateSegment& segment, siz
     }
     const bool is_used = report.state.used_pools.count(segment.pool) != 0;
     for (const FreePiece& piece : free_pieces(segment, is_used)) {
-        paint(piece.address, piece.bytes, cell_of(piece.cause));
+        paint(piece.address, piece.bytes, character_of(piece.cause));
     }
     return cells;
 }
@@ -161,87 +170,8 @@ std::string kind_of(const StateSegment& segment) {
     return text;
 }
 
-}  // namespace
-
-std::string fragmentation_text(const StateReport& report) {
-    const ReservedCauses causes = find_causes(report.state);
-    return head_of(report, causes) + causes_text(causes) + "\n" +
-           pins_text(report, pins_of_lines(report));
-}
-
-std::string fragmentation_json(const StateReport& report) {
-    const ReservedCauses causes = find_causes(report.state);
-    const SegmentPins pins = pins_of_lines(report);
-    JsonWriter json;
-    json.begin_object().field("schema_version", 1);
-    put_head(json, report, causes);
-    json.key("causes").begin_object().field("live", causes.live_bytes);
-    json.field("waiting", causes.waiting_bytes);
-    for (const FreeCause cause : kFreeCauses) {
-        json.field(cause_name(cause), causes.free(cause));
-    }
-    json.end_object().key("live_parts").begin_object();
-    json.field("rounding", causes.rounding_bytes).field("divisions", causes.division_bytes);
-    json.field("unsplit", causes.unsplit_bytes).end_object();
-    json.field("largest_hole_bytes", causes.largest_hole_bytes);
-    json.key("lines").begin_array();
-    const uint64_t shown = shown_count(report.top, pins.lines.size());
-    for (size_t i = 0; i < shown; ++i) {
-        const SegmentPin& pin = pins.lines[i];
-        json.begin_object().field("location", label_text(report.paths, report.lines[pin.line]));
-        json.field("own_bytes", pin.own_bytes).field("count", pin.block_count);
-        json.field("sole_bytes", pin.sole_bytes).field("sole_free_bytes", pin.sole_free_bytes);
-        json.field("shared_bytes", pin.shared_bytes);
-        json.field("oldest_seconds", report.reader.seconds(pin.oldest_tick));
-        json.field("median_lived_seconds", report.reader.seconds(pin.median_ticks));
-        json.field("longest_lived_seconds", report.reader.seconds(pin.longest_ticks));
-        json.field("freed_count", pin.freed_count).end_object();
-    }
-    json.end_array().key("sets").begin_array();
-    for (const PinningSet& set : pins.sets) {
-        json.begin_object().field("bytes", set.bytes).key("locations").begin_array();
-        for (const uint32_t line : set.lines) {
-            json.value(label_text(report.paths, report.lines[line]));
-        }
-        json.end_array().end_object();
-    }
-    return json.end_array().end_object().take();
-}
-
-std::string map_text(const StateReport& report) {
-    using enum Align;
-    constexpr size_t kCells = 40;
-    std::vector<const StateSegment*> segments;
-    for (const StateSegment& segment : report.state.segments) {
-        segments.push_back(&segment);
-    }
-    std::stable_sort(segments.begin(), segments.end(), [](const auto* one, const auto* two) {
-        return one->bytes > two->bytes;
-    });
-    TextColumns columns({kRight, kRight, kRight, kLeft, kLeft},
-                        {"Segment", "Stream", "Blocks", "Map", ""});
-    const uint64_t shown = shown_count(report.top, segments.size());
-    for (size_t i = 0; i < shown; ++i) {
-        const StateSegment& segment = *segments[i];
-        columns.add({format_bytes(segment.bytes),
-                     std::to_string(segment.stream),
-                     format_count(segment.blocks.size()),
-                     "|" + cells_of(report, segment, kCells) + "|",
-                     kind_of(segment)});
-    }
-    std::string text = head_of(report, find_causes(report.state)) + columns.text();
-    if (shown < segments.size()) {
-        text += "and " + format_count(segments.size() - shown) + " smaller segments\n";
-    }
-    return text +
-           "# live  w freed, in use by another stream  . pinned  : rest of a unit\n"
-           "_ unit and empty: returned by empty_cache()  - private pool\n";
-}
-
-std::string map_json(const StateReport& report) {
-    JsonWriter json;
-    json.begin_object().field("schema_version", 1);
-    put_head(json, report, find_causes(report.state));
+// In the order of their addresses.
+void put_segments(JsonWriter& json, const StateReport& report) {
     json.key("segments").begin_array();
     for (const StateSegment& segment : report.state.segments) {
         json.begin_object().field("address", segment.address).field("bytes", segment.bytes);
@@ -264,7 +194,61 @@ std::string map_json(const StateReport& report) {
         }
         json.end_array().end_object();
     }
-    return json.end_array().end_object().take();
+    json.end_array();
+}
+
+// The largest first.
+void show_segments(Document& document, const StateReport& report) {
+    constexpr size_t kCells = 40;
+    std::vector<const StateSegment*> segments;
+    for (const StateSegment& segment : report.state.segments) {
+        segments.push_back(&segment);
+    }
+    std::stable_sort(segments.begin(), segments.end(), [](const auto* one, const auto* two) {
+        return one->bytes > two->bytes;
+    });
+    DocumentTable table(document,
+                        nullptr,
+                        {{nullptr, "Segment"},
+                         {nullptr, "Stream"},
+                         {nullptr, "Blocks"},
+                         {nullptr, "Map", Align::kLeftWhole},
+                         {nullptr, "", Align::kLeft}});
+    const uint64_t shown = shown_count(report.top, segments.size());
+    for (size_t i = 0; i < shown; ++i) {
+        const StateSegment& segment = *segments[i];
+        table.add({bytes_cell(segment.bytes),
+                   cell(segment.stream),
+                   count_cell(segment.blocks.size()),
+                   cell("|" + cells_of(report, segment, kCells) + "|"),
+                   cell(kind_of(segment))});
+    }
+    table.leave_out(segments.size() - shown, "smaller segments");
+}
+
+}  // namespace
+
+void put_fragmentation(Document& document, const StateReport& report) {
+    const ReservedCauses causes = find_causes(report.state);
+    const SegmentPins pins = pins_of_lines(report);
+    put_head(document, report, causes);
+    put_causes(document, causes);
+    document.say("\n");
+    put_lines(document, report, pins);
+    document.say("Lived, Longest: median and most, until freed or the end; Freed: how many were");
+    put_sets(document, report, pins);
+}
+
+void put_map(Document& document, const StateReport& report) {
+    put_head(document, report, find_causes(report.state));
+    if (!document.is_for_people()) {
+        put_segments(document.fields(), report);
+        return;
+    }
+    show_segments(document, report);
+    document.say(
+        "# live  w freed, in use by another stream  . pinned  : rest of a unit\n"
+        "_ unit and empty: returned by empty_cache()  - private pool");
 }
 
 }  // namespace peakline::report

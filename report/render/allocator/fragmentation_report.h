@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "report/attribute/names/label.h"
+#include "report/render/document/document.h"
 #include "report/render/format/path_display.h"
 #include "report/trace/reader.h"
 #include "report/views/segments/allocator_state.h"
@@ -26,9 +27,7 @@ struct StateReport {
     }
 };
 
-std::string fragmentation_text(const StateReport& report);
-std::string fragmentation_json(const StateReport& report);
-std::string map_text(const StateReport& report);
-std::string map_json(const StateReport& report);
+void put_fragmentation(Document& document, const StateReport& report);
+void put_map(Document& document, const StateReport& report);
 
 }  // namespace peakline::report

@@ -1,10 +1,6 @@
 #include "whatif_report.h"
 
-#include "report/render/format/format_bytes.h"
-#include "report/render/format/json_writer.h"
-#include "report/render/format/printable.h"
 #include "report/render/format/shown_count.h"
-#include "report/render/format/text_columns.h"
 #include "report/render/table/run_facts.h"
 
 namespace peakline::report {
@@ -13,7 +9,7 @@ namespace {
 constexpr const char* kAsRecorded = "as recorded";
 
 std::string line_text(const WhatIfReport& report, const Label& line) {
-    return printable(label_text(report.paths, line));
+    return label_text(report.paths, line);
 }
 
 std::string place_text(const WhatIfReport& report, const WhatIfRefusal& refused) {
@@ -21,7 +17,7 @@ std::string place_text(const WhatIfReport& report, const WhatIfRefusal& refused)
                        line_text(report, refused.line) + ", " +
                        "t=" + format_seconds(report.reader.seconds(refused.tick));
     text += refused.step ? ", step " + std::to_string(*refused.step) : "";
-    return text + (refused.phase.empty() ? "" : ", " + printable(refused.phase));
+    return text + (refused.phase.empty() ? "" : ", " + refused.phase);
 }
 
 // The first difference as one line; empty: there is none.
@@ -63,7 +59,7 @@ std::string verified_text(const WhatIfReport& report) {
         text += "This recording does not know pools, torch.cuda.empty_cache() and free memory: " +
                 format_count(run.guessed_empty_events.size()) + " emptied caches were guessed. " +
                 (can_see ? "Record it again to know them.\n"
-                         : "The backend " + printable(backend) +
+                         : "The backend " + backend +
                                " does not see them; record with --backend delegate.\n");
     }
     return text;
@@ -93,7 +89,7 @@ std::string outcome_text(const WhatIfReport& report, const WhatIfRun& run) {
     return text;
 }
 
-void add_run(TextColumns& columns,
+void add_run(DocumentTable& table,
              const WhatIfReport& report,
              const WhatIfRun& run,
              const std::string& name) {
@@ -104,13 +100,13 @@ void add_run(TextColumns& columns,
                                      : std::nullopt;
     };
     const ModelCounts& base = report.answer.recorded->prediction.counts;
-    columns.add({format_bytes(counts.reserved_peak_bytes),
-                 change_text(counts.reserved_peak_bytes, base.reserved_peak_bytes),
-                 count_text(counts.device_allocs, first(&ModelCounts::device_allocs)),
-                 count_text(counts.device_frees, first(&ModelCounts::device_frees)),
-                 format_count(counts.retries),
-                 outcome_text(report, run),
-                 name});
+    table.add_words({format_bytes(counts.reserved_peak_bytes),
+                     change_text(counts.reserved_peak_bytes, base.reserved_peak_bytes),
+                     count_text(counts.device_allocs, first(&ModelCounts::device_allocs)),
+                     count_text(counts.device_frees, first(&ModelCounts::device_frees)),
+                     format_count(counts.retries),
+                     outcome_text(report, run),
+                     name});
 }
 
 std::string name_of(const WhatIfRun& run) {
@@ -123,7 +119,7 @@ std::string name_of(const WhatIfRun& run) {
 
 std::string remarks(const WhatIfReport& report, const WhatIfRun& run) {
     std::string text;
-    const std::string name = printable(name_of(run)) + ": ";
+    const std::string name = name_of(run) + ": ";
     if (run.refused.has_value()) {
         text += name + "out of memory, " + place_text(report, *run.refused) + "\n";
     }
@@ -138,30 +134,40 @@ std::string remarks(const WhatIfReport& report, const WhatIfRun& run) {
     return text;
 }
 
-std::string runs_text(const WhatIfReport& report) {
-    using enum Align;
+void show_runs(Document& document, const WhatIfReport& report) {
     const WhatIf& answer = report.answer;
-    TextColumns columns(
-        {kRight, kRight, kRight, kRight, kRight, kLeft, kLeft},
-        {"Reserved", "Change", "Allocs", "Frees", "Retries", "Outcome", "Settings"});
-    add_run(columns, report, *answer.recorded, kAsRecorded);
+    document.say("Device " + std::to_string(answer.verified.device) +
+                 (answer.device_bytes != 0
+                      ? ": " + format_bytes(answer.device_bytes) +
+                            ", of which others than torch have " +
+                            format_bytes(answer.verified.other_bytes.value_or(0))
+                      : ": its size is not known") +
+                 "\n\n");
     std::string text = remarks(report, *answer.recorded);
-    const uint64_t shown = shown_count(report.top, answer.runs.size());
-    for (size_t i = 0; i < shown; ++i) {
-        add_run(columns, report, answer.runs[i], name_of(answer.runs[i]));
-        text += remarks(report, answer.runs[i]);
+    {
+        DocumentTable table(document,
+                            nullptr,
+                            {{nullptr, "Reserved"},
+                             {nullptr, "Change"},
+                             {nullptr, "Allocs"},
+                             {nullptr, "Frees"},
+                             {nullptr, "Retries"},
+                             {nullptr, "Outcome", Align::kLeft},
+                             {nullptr, "Settings", Align::kLeft}});
+        add_run(table, report, *answer.recorded, kAsRecorded);
+        const uint64_t shown = shown_count(report.top, answer.runs.size());
+        for (size_t i = 0; i < shown; ++i) {
+            add_run(table, report, answer.runs[i], name_of(answer.runs[i]));
+            text += remarks(report, answer.runs[i]);
+        }
     }
     const bool has_steps = answer.recorded->prediction.first_step.has_value();
-    return "Device " + std::to_string(answer.verified.device) +
-           (answer.device_bytes != 0
-                ? ": " + format_bytes(answer.device_bytes) + ", of which others than torch have " +
-                      format_bytes(answer.verified.other_bytes.value_or(0))
-                : ": its size is not known") +
-           "\n\n" + columns.text({}, report.paths.width) + "Allocs, Frees: calls of the device" +
-           (has_steps ? " (after the first step)" : "") + "\n" + (text.empty() ? "" : "\n" + text) +
-           "\nHolds while the program asks for the same blocks in the same order: one that looks "
-           "at\n"
-           "free memory, or tunes itself, may not.\n";
+    document.say("Allocs, Frees: calls of the device" +
+                 std::string(has_steps ? " (after the first step)" : ""));
+    document.say(text.empty() ? "" : "\n" + text);
+    document.say(
+        "\nHolds while the program asks for the same blocks in the same order: one that "
+        "looks at free memory, or tunes itself, may not.");
 }
 
 void put_counts(JsonWriter& json, const ModelCounts& counts) {
@@ -214,19 +220,10 @@ void put_use(JsonWriter& json, const AllocatorUse& use) {
     json.field("failed_device_allocs", use.failed_device_allocs).end_object();
 }
 
-}  // namespace
-
-std::string whatif_text(const WhatIfReport& report) {
-    std::string text = verified_text(report);
-    text += head_text(report.reader);
-    return report.answer.recorded.has_value() ? text + runs_text(report) : text;
-}
-
-std::string whatif_json(const WhatIfReport& report) {
+void put_for_programs(JsonWriter& json, const WhatIfReport& report) {
     const WhatIf& answer = report.answer;
     const VerifiedRun& verified = answer.verified;
-    JsonWriter json;
-    json.begin_object().field("schema_version", 1);
+    json.field("schema_version", 1);
     put_run_facts(json, report.reader);
     put_simulated(json, report.reader);
     json.field("device", verified.device);
@@ -253,7 +250,21 @@ std::string whatif_json(const WhatIfReport& report) {
     for (size_t i = 0; i < shown; ++i) {
         put_run(json, report, answer.runs[i]);
     }
-    return json.end_array().end_object().take();
+    json.end_array();
+}
+
+}  // namespace
+
+void put_whatif(Document& document, const WhatIfReport& report) {
+    if (!document.is_for_people()) {
+        put_for_programs(document.fields(), report);
+        return;
+    }
+    document.say(verified_text(report));
+    document.say(head_text(report.reader));
+    if (report.answer.recorded.has_value()) {
+        show_runs(document, report);
+    }
 }
 
 }  // namespace peakline::report

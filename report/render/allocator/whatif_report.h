@@ -1,8 +1,9 @@
-// What a run would need under other settings of torch's allocator, as text and JSON.
+// `whatif`: what a run would need under other settings of torch's allocator.
 #pragma once
 
 #include <string>
 
+#include "report/render/document/document.h"
 #include "report/render/format/path_display.h"
 #include "report/trace/reader.h"
 #include "report/views/allocator/whatif.h"
@@ -17,7 +18,6 @@ struct WhatIfReport {
     const PathDisplay& paths;
 };
 
-std::string whatif_text(const WhatIfReport& report);
-std::string whatif_json(const WhatIfReport& report);
+void put_whatif(Document& document, const WhatIfReport& report);
 
 }  // namespace peakline::report

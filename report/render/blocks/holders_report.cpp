@@ -1,13 +1,10 @@
-// `holders`: what keeps blocks alive.
 #include "holders_report.h"
 
 #include <algorithm>
 #include <cstdio>
 
 #include "report/render/format/device_json.h"
-#include "report/render/format/format_bytes.h"
 #include "report/render/format/shown_count.h"
-#include "report/render/format/text_columns.h"
 #include "report/render/table/run_facts.h"
 
 namespace peakline::report {
@@ -99,56 +96,59 @@ std::string missing_text(uint32_t flags) {
     return text;
 }
 
-void put_holder(JsonWriter& json, const BlockHolder& holder) {
-    json.begin_object().field("kind", kind_name(holder.kind)).field("path", holder.text);
-    json.end_object();
-}
-
-void put_row(JsonWriter& json, const HoldersReport& report, const HolderRow& row) {
-    json.begin_object().field("block_bytes", row.block.block_bytes);
+// Fields of an open row.
+void put_block(JsonWriter& json, const HolderRow& row) {
     json.field("requested_bytes", row.block.requested_bytes);
     put_device(json, row.block.device).field("address", row.block.address);
-    json.text_or_null("name", row.name);
-    json.field("module", row.module);
-    json.field("made_at", label_text(report.paths, row.made_at));
-    put_holders(json, row);
-    json.field("more_holders", row.more_count).end_object();
+    json.text_or_null("name", row.name).field("module", row.module);
+    json.field("more_holders", row.more_count);
 }
-
-}  // namespace
 
 void put_holders(JsonWriter& json, const HolderRow& row) {
     json.key("holders").begin_array();
     for (const BlockHolder* const holder : row.holders) {
-        put_holder(json, *holder);
+        json.begin_object().field("kind", kind_name(holder->kind)).field("path", holder->text);
+        json.end_object();
     }
     json.end_array();
 }
 
 // Paths are what the reader came for: they are never shortened.
-std::string holder_rows_text(const HoldersReport& report, const std::string& indent) {
-    using enum Align;
-    if (report.list.rows.empty()) {
-        return {};
-    }
-    TextColumns columns({kRight, kLeft}, {"Mem", "Held by"});
-    const uint64_t shown = shown_count(report.top, report.list.rows.size());
+void put_row(DocumentTable& table, const HoldersReport& report, const HolderRow& row) {
+    // A parameter has its optimizer and the graph besides its model.
+    const size_t named = row.name.empty() ? row.holders.size() : 1;
+    const uint64_t more = row.more_count + row.holders.size() - std::min(named, row.holders.size());
+    const std::string others = more != 0 ? ", and " + std::to_string(more) + " more" : "";
     const char* const not_found = is_unfinished(report.list.search) ? kNotReached : kNotFound;
-    for (size_t i = 0; i < shown; ++i) {
-        const HolderRow& row = report.list.rows[i];
-        // A parameter has its optimizer and the graph besides its model.
-        const size_t told = row.name.empty() ? row.holders.size() : 1;
-        const uint64_t more =
-            row.more_count + row.holders.size() - std::min(told, row.holders.size());
-        const std::string others = more != 0 ? ", and " + std::to_string(more) + " more" : "";
-        columns.add({format_bytes(row.block.block_bytes),
-                     row.holders.empty() ? not_found : row.holders[0]->text + others});
-        for (size_t j = 1; j < told; ++j) {
-            columns.add({"", "  also " + row.holders[j]->text});
-        }
-        columns.add({"", "  made at " + label_text(report.paths, row.made_at)});
+    const std::string made_at = label_text(report.paths, row.made_at);
+    JsonWriter& json =
+        table.begin({bytes_cell(row.block.block_bytes),
+                     cell(row.holders.empty() ? not_found : row.holders[0]->text + others),
+                     cell(made_at)});
+    put_holders(json, row);
+    put_block(json, row);
+    table.end();
+    for (size_t i = 1; i < named; ++i) {
+        table.add_words({"", "  also " + row.holders[i]->text});
     }
-    return columns.text(indent);
+    table.add_words({"", "  made at " + made_at});
+}
+
+}  // namespace
+
+void put_holder_rows(Document& document,
+                     const char* key,
+                     const HoldersReport& report,
+                     uint64_t shown) {
+    const auto& rows = report.list.rows;
+    DocumentTable table(
+        document,
+        key,
+        {{"block_bytes", "Mem"}, {nullptr, "Held by", Align::kLeftWhole}, hidden("made_at")});
+    for (size_t i = 0; i < shown; ++i) {
+        put_row(table, report, rows[i]);
+    }
+    table.leave_out(rows.size() - shown, "more blocks");
 }
 
 std::string holder_search_text(const HoldersReport& report) {
@@ -159,37 +159,15 @@ std::string holder_search_text(const HoldersReport& report) {
            empty_text(list) + unfinished_text(list) + missing_text(list.search.flags);
 }
 
-std::string holders_text(const HoldersReport& report) {
+void put_holders(Document& document, const HoldersReport& report) {
     const auto& searches = report.reader.definitions().holder_searches;
     const HolderList& list = report.list;
-    std::string text =
-        head_text(report.reader) + holder_search_text(report) + holder_rows_text(report, {});
-    const uint64_t shown = shown_count(report.top, list.rows.size());
-    if (shown < list.rows.size()) {
-        text += "... " + std::to_string(list.rows.size() - shown) + " more blocks (--top 0)\n";
-    }
-    if (searches.size() > 1) {
-        text += "Search " + std::to_string(list.search.search) + " of " +
-                std::to_string(searches.size()) + " (--search N shows another)\n";
-    }
-    if (list.found_count < list.rows.size() && list.search.flags == 0) {
-        text +=
-            "A block that is not found is held by C++ alone: a cache, a workspace, or a graph "
-            "that no tensor of the program leads to.\n";
-    }
-    return text;
-}
-
-std::string holders_json(const HoldersReport& report) {
-    const HolderList& list = report.list;
     const format::HolderSearch& search = list.search;
-    const uint64_t shown = shown_count(report.top, list.rows.size());
-    JsonWriter json;
-    json.begin_object().field("schema_version", 1).field("file", report.reader.name());
+    JsonWriter& json = document.fields().field("schema_version", 1);
+    json.field("file", report.reader.name());
     put_simulated(json, report.reader);
     json.field("search", search.search);
-    json.field("search_count",
-               static_cast<uint64_t>(report.reader.definitions().holder_searches.size()));
+    json.field("search_count", static_cast<uint64_t>(searches.size()));
     json.field("reason", reason_name(search.reason)).key("step");
     is_after_a_step(search.reason) ? json.value(search.step) : json.null();
     json.field("seconds", report.reader.seconds(search.tick));
@@ -201,11 +179,19 @@ std::string holders_json(const HoldersReport& report) {
     json.field("knows_locals", (search.flags & format::kFramesUnknown) == 0);
     json.field("found_count", list.found_count).field("found_bytes", list.found_bytes);
     json.field("total_bytes", list.total_bytes);
-    json.field("row_count", static_cast<uint64_t>(list.rows.size())).key("blocks").begin_array();
-    for (size_t i = 0; i < shown; ++i) {
-        put_row(json, report, list.rows[i]);
+    json.field("row_count", static_cast<uint64_t>(list.rows.size()));
+    document.say(head_text(report.reader));
+    document.say(holder_search_text(report));
+    put_holder_rows(document, "blocks", report, shown_count(report.top, list.rows.size()));
+    if (searches.size() > 1) {
+        document.say("Search " + std::to_string(search.search) + " of " +
+                     std::to_string(searches.size()) + " (--search N shows another)");
     }
-    return json.end_array().end_object().take();
+    if (list.found_count < list.rows.size() && search.flags == 0) {
+        document.say(
+            "A block that is not found is held by C++ alone: a cache, a workspace, or a graph "
+            "that no tensor of the program leads to.");
+    }
 }
 
 }  // namespace peakline::report

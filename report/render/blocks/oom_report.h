@@ -1,10 +1,10 @@
-// `oom`: why a request was refused, in two forms.
+// `oom`: why a request was refused. JSON schema: JSON.md.
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
+#include "report/render/document/document.h"
 #include "report/render/format/path_display.h"
 #include "report/trace/reader.h"
 #include "report/views/refused/refused_holders.h"
@@ -24,9 +24,8 @@ struct OomReport {
     PathDisplay paths;
 };
 
-std::string oom_text(const OomReport& report);
-std::string oom_json(const OomReport& report);
-// Of a trace where nothing was refused.
-std::string no_oom_json(const TraceReader& reader);
+void put_oom(Document& document, const OomReport& report);
+// Of a trace where nothing was refused, for programs.
+void put_no_oom(Document& document, const TraceReader& reader);
 
 }  // namespace peakline::report

@@ -1,9 +1,9 @@
-// `stats` in its two forms. JSON schema: JSON.md.
+// `stats`: counts and sizes of the whole trace. JSON schema: JSON.md.
 #pragma once
 
 #include <cstdint>
-#include <string>
 
+#include "report/render/document/document.h"
 #include "report/render/facts/where_report.h"
 #include "report/render/format/path_display.h"
 #include "report/replay/totals/allocation_totals.h"
@@ -24,7 +24,6 @@ struct StatsReport {
     ShownPart part;
 };
 
-std::string stats_text(const StatsReport& report);
-std::string stats_json(const StatsReport& report);
+void put_stats(Document& document, const StatsReport& report);
 
 }  // namespace peakline::report

@@ -1,9 +1,9 @@
-// `tensors` in its two forms. JSON schema: JSON.md.
+// `tensors`: every block that is live at a moment. JSON schema: JSON.md.
 #pragma once
 
 #include <cstdint>
-#include <string>
 
+#include "report/render/document/document.h"
 #include "report/render/facts/where_report.h"
 #include "report/render/format/path_display.h"
 #include "report/replay/values/replay_result.h"
@@ -31,7 +31,6 @@ struct TensorsReport {
     }
 };
 
-std::string tensors_text(const TensorsReport& report);
-std::string tensors_json(const TensorsReport& report);
+void put_tensors(Document& document, const TensorsReport& report);
 
 }  // namespace peakline::report

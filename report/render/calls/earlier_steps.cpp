@@ -3,10 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "report/render/format/format_bytes.h"
-#include "report/render/format/path_display.h"
-#include "report/render/format/text_columns.h"
-
 namespace peakline::report {
 namespace {
 
@@ -72,61 +68,56 @@ std::string steps_text(const StepRow& row) {
     return row.first_step == row.last_step ? first : first + " to " + format_count(row.last_step);
 }
 
-}  // namespace
-
-std::string earlier_text(const PhasesReport& report) {
-    using enum Align;
-    const Checkpoint* const checkpoint = earlier_of(report);
-    if (checkpoint == nullptr) {
-        return {};
+void put_steps(Document& document, const PhasesReport& report, const Checkpoint& checkpoint) {
+    const bool is_short = document.is_for_people() && report.top != 0;
+    const std::vector<StepRow> rows =
+        step_rows(checkpoint, is_short ? kRowsOfSteps : format::kMostStepSamples);
+    document.say(rows.empty() ? "" : "Before the kept events, all GPUs together:");
+    DocumentTable table(document,
+                        "steps",
+                        {{"first_step", "Steps"},
+                         hidden("last_step"),
+                         {"peak_bytes", "Peak"},
+                         {"end_bytes", "At the end"},
+                         {"end_seconds", "Ended at"}},
+                        2);
+    for (const StepRow& row : rows) {
+        table.add({cell(row.first_step).shown_as(steps_text(row)),
+                   cell(row.last_step),
+                   bytes_cell(row.peak_bytes),
+                   bytes_cell(row.level_bytes),
+                   seconds_cell(report.reader.seconds(row.tick))});
     }
-    std::string text;
-    const size_t most = report.top == 0 ? format::kMostStepSamples : kRowsOfSteps;
-    const std::vector<StepRow> steps = step_rows(*checkpoint, most);
-    TextColumns step_columns({kRight, kRight, kRight, kRight},
-                             {"Steps", "Peak", "At the end", "Ended at"});
-    for (const StepRow& row : steps) {
-        step_columns.add({steps_text(row),
-                          format_bytes(row.peak_bytes),
-                          format_bytes(row.level_bytes),
-                          format_seconds(report.reader.seconds(row.tick))});
-    }
-    if (!steps.empty()) {
-        text += "Before the kept events, all GPUs together:\n" + step_columns.text("  ");
-    }
-    const std::vector<PhaseRow> phases = phase_rows(report, *checkpoint);
-    TextColumns phase_columns({kLeft, kRight, kRight}, {"Phase", "Peak", "At"});
-    for (const PhaseRow& row : phases) {
-        phase_columns.add({row.name,
-                           format_bytes(row.peak_bytes),
-                           format_seconds(report.reader.seconds(row.peak_tick))});
-    }
-    if (!phases.empty()) {
-        text += "Before the kept events, named by the program:\n" + phase_columns.text("  ");
-    }
-    return text;
 }
 
-void put_earlier(JsonWriter& json, const PhasesReport& report) {
+void put_named(Document& document, const PhasesReport& report, const Checkpoint& checkpoint) {
+    const std::vector<PhaseRow> rows = phase_rows(report, checkpoint);
+    document.say(rows.empty() ? "" : "Before the kept events, named by the program:");
+    DocumentTable table(
+        document,
+        "named",
+        {{"name", "Phase", Align::kLeft}, {"peak_bytes", "Peak"}, {"peak_seconds", "At"}},
+        2);
+    for (const PhaseRow& row : rows) {
+        table.add({cell(row.name),
+                   bytes_cell(row.peak_bytes),
+                   seconds_cell(report.reader.seconds(row.peak_tick))});
+    }
+}
+
+}  // namespace
+
+void put_earlier(Document& document, const PhasesReport& report) {
     const Checkpoint* const checkpoint = earlier_of(report);
-    json.key("earlier");
     if (checkpoint == nullptr) {
-        json.null();
+        document.fields().key("earlier").null();
         return;
     }
-    json.begin_object().field("step_count", checkpoint->earlier_step_count());
-    json.key("steps").begin_array();
-    for (const StepRow& row : step_rows(*checkpoint, format::kMostStepSamples)) {
-        json.begin_object().field("first_step", row.first_step).field("last_step", row.last_step);
-        json.field("end_seconds", report.reader.seconds(row.tick));
-        json.field("peak_bytes", row.peak_bytes).field("end_bytes", row.level_bytes).end_object();
-    }
-    json.end_array().key("named").begin_array();
-    for (const PhaseRow& row : phase_rows(report, *checkpoint)) {
-        json.begin_object().field("name", row.name).field("peak_bytes", row.peak_bytes);
-        json.field("peak_seconds", report.reader.seconds(row.peak_tick)).end_object();
-    }
-    json.end_array().end_object();
+    document.fields().key("earlier").begin_object();
+    document.fields().field("step_count", checkpoint->earlier_step_count());
+    put_steps(document, report, *checkpoint);
+    put_named(document, report, *checkpoint);
+    document.fields().end_object();
 }
 
 }  // namespace peakline::report

@@ -1,9 +1,9 @@
-// `phases` in its two forms. JSON schema: JSON.md.
+// `phases`: the levels of every phase of every step. JSON schema: JSON.md.
 #pragma once
 
 #include <cstdint>
-#include <string>
 
+#include "report/render/document/document.h"
 #include "report/replay/phases/phase_result.h"
 #include "report/trace/reader.h"
 #include "report/views/calls/phases.h"
@@ -19,7 +19,6 @@ struct PhasesReport {
     uint64_t top;                // steps shown; 0: all
 };
 
-std::string phases_text(const PhasesReport& report);
-std::string phases_json(const PhasesReport& report);
+void put_phases(Document& document, const PhasesReport& report);
 
 }  // namespace peakline::report

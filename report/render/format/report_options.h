@@ -9,8 +9,8 @@
 
 namespace peakline::report {
 
-// kParts: what a terminal shows, as JSON of finished texts; of the table and the summary only.
-enum class OutputForm { kText, kJson, kParts };
+// kJson: fields for programs. kDocument: what people read, for the renderer; see document.h.
+enum class OutputForm { kDocument, kJson };
 
 struct ReportOptions {
     SelectionText selection;
@@ -20,7 +20,7 @@ struct ReportOptions {
     bool with_findings = true;  // of leaks; they take half of its time
     WhatIfText whatif;
     PathDisplay paths;
-    OutputForm form = OutputForm::kText;
+    OutputForm form = OutputForm::kDocument;
 };
 
 }  // namespace peakline::report

@@ -1,4 +1,4 @@
-// `leaks` in its two forms: what grows, and what is left at the end. JSON schema: JSON.md.
+// `leaks`: what grows, and what is left at the end. JSON schema: JSON.md.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "report/render/document/document.h"
 #include "report/render/format/path_display.h"
 #include "report/replay/values/replay_result.h"
 #include "report/trace/reader.h"
@@ -25,7 +26,7 @@ struct LeaksReport {
     const std::optional<ReservedGrowth>& reserved;
     const std::vector<LeftRow>& left;
     const std::vector<Advice>& findings;  // of blocks that outlive what they were made for
-    uint64_t top = 0;  // rows shown of each list; 0: all
+    uint64_t top = 0;                     // rows shown of each list; 0: all
     PathDisplay paths;
 };
 
@@ -34,7 +35,6 @@ std::string inputs_sentence(const FollowedInputs& inputs);
 // "cached on 24 streams: a free block is reused only on the stream that it was made on; ..."
 std::string cause_sentence(const ReservedGrowth& growth);
 
-std::string leaks_text(const LeaksReport& report);
-std::string leaks_json(const LeaksReport& report);
+void put_leaks(Document& document, const LeaksReport& report);
 
 }  // namespace peakline::report

@@ -1,9 +1,9 @@
-// `ledger`: the whole device at one moment, in two forms.
+// `ledger`: the whole device at one moment.
 #pragma once
 
 #include <string>
 
-#include "report/render/format/path_display.h"
+#include "report/render/document/document.h"
 #include "report/trace/reader.h"
 #include "report/views/ledger/ledger.h"
 
@@ -17,7 +17,6 @@ struct LedgerReport {
     PathDisplay paths;
 };
 
-std::string ledger_text(const LedgerReport& report);
-std::string ledger_json(const LedgerReport& report);
+void put_ledger(Document& document, const LedgerReport& report);
 
 }  // namespace peakline::report

@@ -24,7 +24,7 @@ bool has_ledger(const PageMapMoment& moment) {
 }
 
 // Null where the trace does not say what is in use on the device.
-void put_ledger(JsonWriter& json, const PageMapReport& report, const PageMapMoment& moment) {
+void put_moment_ledger(JsonWriter& json, const PageMapReport& report, const PageMapMoment& moment) {
     json.key("ledger");
     const bool is_short = report.page.phases.health.event_count <= kMostEventsForLedgers;
     if (!is_short || !has_ledger(moment)) {
@@ -39,8 +39,8 @@ void put_ledger(JsonWriter& json, const PageMapReport& report, const PageMapMome
         json.null();
         return;
     }
-    json.embed(
-        ledger_json({report.reader, *ledger, moment.kind, kMostLines, report.options.paths}));
+    json.embed(json_of<LedgerReport>(
+        put_ledger, {report.reader, *ledger, moment.kind, kMostLines, report.options.paths}));
 }
 
 void put_moments(JsonWriter& json, const PageMapReport& report) {
@@ -49,14 +49,14 @@ void put_moments(JsonWriter& json, const PageMapReport& report) {
         json.begin_object().field("kind", moment.kind).field("number", moment.number);
         json.field("seconds", report.reader.seconds(moment.tick));
         json.field("change", static_cast<uint64_t>(moment.change_end));
-        put_ledger(json, report, moment);
+        put_moment_ledger(json, report, moment);
         json.end_object();
     }
     json.end_array();
 }
 
 // Null: the run is too long to be replayed under every setting, or cannot be.
-void put_whatif(JsonWriter& json, const PageMapReport& report) {
+void put_page_whatif(JsonWriter& json, const PageMapReport& report) {
     json.key("whatif");
     if (!report.page.has_segments || report.page.phases.health.event_count > kMostEventsForWhatIf) {
         json.null();
@@ -67,7 +67,8 @@ void put_whatif(JsonWriter& json, const PageMapReport& report) {
     try {
         const WhatIf answer =
             make_whatif_runs(report.reader, text, report.page.chosen.device, report.stacks, {});
-        json.embed(whatif_json({report.reader, answer, text, 0, report.options.paths}));
+        json.embed(json_of<WhatIfReport>(put_whatif,
+                                         {report.reader, answer, text, 0, report.options.paths}));
     } catch (const TraceError&) {
         json.null();
     }
@@ -98,7 +99,7 @@ void put_page_map(JsonWriter& json, const PageMapReport& report) {
     json.end_array();
     put_moments(json, report);
     json.end_object();
-    put_whatif(json, report);
+    put_page_whatif(json, report);
     put_streams(json, report.reader);
 }
 

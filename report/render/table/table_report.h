@@ -1,10 +1,11 @@
-// The table in its two forms: text for people, JSON for programs (schema: JSON.md).
+// The table. JSON schema: JSON.md.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
+#include "report/render/document/document.h"
 #include "report/render/facts/where_report.h"
 #include "report/render/format/json_writer.h"
 #include "report/render/format/path_display.h"
@@ -24,7 +25,6 @@ struct OutOfMemoryLine {
     Label line;
 };
 
-// Everything the two forms are made of.
 struct TableReport {
     const TraceReader& reader;
     const Selection& selection;
@@ -40,34 +40,23 @@ struct TableReport {
     std::optional<PinnedRounding> pinned = {};  // of all blocks of the device `pinned`
 };
 
-// A sentence beside the rows, with its line ends. A warning says that figures may be wrong, or that
-// this was not the whole run.
-struct Note {
-    std::string text;  // empty: nothing to say
-    bool is_warning = false;
-};
-
-// "Max mem", "12.62 GB"; without a value there is nothing to say.
-struct Fact {
-    std::string name;
-    std::string value;
-};
-
-// What stands before the facts, between them and the rows, and below the rows.
-std::vector<Note> head_notes(const TableReport& report);
+void put_table(Document& document, const TableReport& report);
+// Its rows in the columns that a report wants.
+void put_rows(Document& document, const TableReport& report, std::vector<Column> columns);
+// The sentences before the facts; the facts; the sentences about the run, and those of the table.
+void put_head(Document& document, const TableReport& report);
 std::vector<Fact> table_facts(const TableReport& report);
-std::vector<Note> table_notes(const TableReport& report);
-// The notes below the rows that are about the run, of the table and of the summary.
-std::vector<Note> run_notes(const TableReport& report);
-std::string text_of_notes(const std::vector<Note>& notes);
-
-std::string table_text(const TableReport& report);
-std::string table_json(const TableReport& report);
+void put_run_notes(Document& document, const TableReport& report);
+void put_table_notes(Document& document, const TableReport& report);
+// The head of the column that names rows: "Line", "Raw op", "Module, lifetime".
+std::string head_of_keys(const std::vector<std::string>& keys);
 
 // The field "keys" of a row: the text of each of its keys.
 void put_keys(JsonWriter& json, const PathDisplay& paths, const std::vector<Label>& labels);
 // Fields of an open object: what is missing from the trace, and whether its device is simulated.
 void put_health(JsonWriter& json, const TraceReader& reader, const TraceHealth& health);
+// The same, and for people the sentences about it.
+void put_health(Document& document, const TraceReader& reader, const TraceHealth& health);
 // Fields of an open object: what `location` describes; null where unknown.
 void put_location(JsonWriter& json, const Location& location);
 // The field "location" of an open object: that of a row's labels, null where none is a frame.

@@ -35,7 +35,7 @@ void read_everything(const Bytes& file) {
         }
         report::make_summary(trace.reader, {});
         report::ReportOptions parts;
-        parts.form = report::OutputForm::kParts;
+        parts.form = report::OutputForm::kDocument;
         parts.selection.by = "stack";
         report::make_table(trace.reader, parts);
         report::make_stats(trace.reader, {});
@@ -48,7 +48,7 @@ void read_everything(const Bytes& file) {
                                  "leaks",
                                  "oom",
                                  "advise"}) {
-            for (const auto form : {report::OutputForm::kText, report::OutputForm::kJson}) {
+            for (const auto form : {report::OutputForm::kDocument, report::OutputForm::kJson}) {
                 report::ReportOptions options;
                 options.form = form;
                 report::find_report(name)(trace.reader, options, {});

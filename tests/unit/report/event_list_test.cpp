@@ -147,7 +147,7 @@ TEST_CASE("the blocks that lived in a part of the run are listed") {
         "alloc after 0x5000 8192 stack=m.py:5:f\n end\n");
     report::ReportOptions options;
     options.selection.during = "warm";
-    const std::string text = report::make_tensors(trace.reader, options);
+    const std::string text = report_text(report::make_tensors, trace.reader, options);
     CHECK_THAT(text, Catch::Contains("Live at some time during warm: 7.000 KB in 3 blocks"));
     CHECK_THAT(text, Catch::Contains("m.py:2") && Catch::Contains("m.py:3"));
     CHECK_THAT(text, Catch::Contains("m.py:4"));

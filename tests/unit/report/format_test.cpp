@@ -1,8 +1,9 @@
 // Numbers, paths and JSON as text.
+#include "plain_text.h"
+#include "report/render/document/document.h"
 #include "report/render/format/format_bytes.h"
 #include "report/render/format/json_writer.h"
 #include "report/render/format/path_display.h"
-#include "report/render/format/text_columns.h"
 #include "tests/unit/catching.h"
 
 namespace peakline::report {
@@ -82,9 +83,38 @@ TEST_CASE("JSON escapes characters that a terminal would obey", "[report]") {
 }
 
 TEST_CASE("a cell of a table is one line", "[report]") {
-    TextColumns columns({Align::kLeft, Align::kRight}, {"Name", "Mem"});
-    columns.add({"a\x1b[m\nb", "1 B"});
-    CHECK(columns.text() == "Name    Mem\na?[m?b  1 B\n");
+    Document document(OutputForm::kDocument);
+    {
+        DocumentTable table(document, nullptr, {{nullptr, "Name"}, {nullptr, "Mem"}});
+        table.add({cell("a\x1b[m\nb"), bytes_cell(uint64_t{1})});
+    }
+    CHECK(test::plain_text(document.take()) == "a?[m?b  1 B\n");
+}
+
+TEST_CASE("a part of a document is a field for programs and words for people", "[report]") {
+    const auto make = [](OutputForm form) {
+        Document document(form);
+        document.say("Only for people", Tone::kHeading);
+        document.show_fact("peak_bytes", "Max mem", bytes_cell(uint64_t{2048}));
+        {
+            DocumentTable table(
+                document,
+                "rows",
+                {{"bytes", "Mem"}, {nullptr, "Share"}, hidden("count"), {"step", "Step"}});
+            JsonWriter& json =
+                table.begin({bytes_cell(uint64_t{1024}), share_cell(0.5), cell(7), no_cell()});
+            json.field("more", true);
+            table.end();
+            table.add_words({"", "only for people", ""});
+            table.leave_out(3, "more rows");
+        }
+        return document;
+    };
+    CHECK(
+        make(OutputForm::kJson).take() ==
+        R"({"peak_bytes": 2048, "rows": [{"bytes": 1024, "count": 7, "step": null, "more": true}]})");
+    CHECK(test::plain_text(make(OutputForm::kDocument).take()) ==
+          "Only for people\nMax mem: 2.000 KB\n1.000 KB  50.0 %  -\n  only for people  \n...\n");
 }
 
 }  // namespace

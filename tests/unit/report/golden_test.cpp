@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "allocator/record/recorder.h"
+#include "plain_text.h"
 #include "report/render/report.h"
 #include "report/trace/file/trace_error.h"
 #include "tests/fuzz/packed_trace.h"
@@ -31,7 +32,7 @@ std::string text_of(const std::string& headline,
                     const report::TraceReader& reader,
                     const report::ReportOptions& options) {
     try {
-        return "== " + headline + "\n" + make(reader, options, {});
+        return "== " + headline + "\n" + plain_text(make(reader, options, {}));
     } catch (const report::TraceError& error) {
         return std::string(error.what()) + "\n";
     }

@@ -30,11 +30,11 @@ free d
 std::string made(report::MakeReport make,
                  const OpenTrace& trace,
                  const std::string& device,
-                 report::OutputForm form = report::OutputForm::kText) {
+                 report::OutputForm form = report::OutputForm::kDocument) {
     report::ReportOptions options;
     options.selection.device = device;
     options.form = form;
-    return make(trace.reader, options, {});
+    return report_text(make, trace.reader, options);
 }
 
 std::string json(const char* command, const OpenTrace& trace, const std::string& device) {

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "plain_text.h"
 #include "report/attribute/grouping.h"
 #include "report/attribute/stacks/phase_rules.h"
 #include "report/render/report.h"
@@ -11,6 +12,14 @@
 #include "text_trace.h"
 
 namespace peakline::test {
+
+// What a report gives: its literal form for people, or its JSON.
+inline std::string report_text(report::MakeReport make,
+                               const report::TraceReader& reader,
+                               const report::ReportOptions& options = {}) {
+    const std::string made = make(reader, options, {});
+    return options.form == report::OutputForm::kJson ? made : plain_text(made);
+}
 
 // A trace in memory and its reader.
 struct OpenTrace {
@@ -35,7 +44,7 @@ struct OpenTrace {
     std::string rows(report::SelectionText selection = {}) const {
         report::ReportOptions options;
         options.selection = std::move(selection);
-        const std::string text = report::make_table(reader, options);
+        const std::string text = report_text(report::make_table, reader, options);
         const std::string columns = "Mem, Cumulative Mem, Median, Count, Location\n";
         return text.substr(text.find(columns) + columns.size());
     }

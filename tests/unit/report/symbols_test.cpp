@@ -187,11 +187,12 @@ TEST_CASE("a report says once how many libraries could not be matched", "[report
     const OpenTrace trace = trace_of("/nowhere/libgone.so.1", "id", 0x1234);
     report::ReportOptions options;
     options.selection.by = "op";
-    const std::string text = report::make_table(trace.reader, options);
+    const std::string text = report_text(report::make_table, trace.reader, options);
     CHECK_THAT(text, Catch::Contains("no operator: libgone.so.1+0x1234\n"));
     CHECK_THAT(text, Catch::Contains("1 library of the program could not be matched"));
     options.selection.by = "thread";
-    CHECK(report::make_table(trace.reader, options).find("library of") == std::string::npos);
+    CHECK(report_text(report::make_table, trace.reader, options).find("library of") ==
+          std::string::npos);
 }
 
 TEST_CASE("without Python a row has the program's own native function", "[report][symbols]") {

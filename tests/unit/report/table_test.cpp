@@ -21,7 +21,7 @@ constexpr const char* kTwoLines = R"(
 
 TEST_CASE("the table has exactly the documented form", "[report]") {
     const OpenTrace trace{std::string(kTwoLines)};
-    CHECK(report::make_table(trace.reader, {}) ==
+    CHECK(report_text(report::make_table, trace.reader, {}) ==
           "Max mem: 7.000 KB\n"
           "Total mem allocated: 7.000 KB\n"
           "Mem, Cumulative Mem, Median, Count, Location\n"
@@ -33,7 +33,7 @@ TEST_CASE("a table cut by top ends with dots", "[report]") {
     const OpenTrace trace{std::string(kTwoLines)};
     report::ReportOptions options;
     options.top = 1;
-    const std::string text = report::make_table(trace.reader, options);
+    const std::string text = report_text(report::make_table, trace.reader, options);
     CHECK(text.substr(text.find("4.000 KB  4")) ==
           "4.000 KB  4.000 KB  4.000 KB  1  /p/train.py:12 (step)\n...\n");
 }
@@ -126,7 +126,7 @@ TEST_CASE("backward bytes belong to the forward line", "[report]") {
           "6 B  153 B  6 B  1  no python frame\n");
     report::ReportOptions options;
     options.form = report::OutputForm::kJson;
-    CHECK_THAT(report::make_table(trace.reader, options),
+    CHECK_THAT(report_text(report::make_table, trace.reader, options),
                Catch::Contains("\"backward_bytes\": 40"));
 }
 
@@ -189,7 +189,7 @@ TEST_CASE("a row names the operator of most of its bytes, and counts the others"
         "\"via\": [{\"name\": \"c.py:2 (h)\", \"bytes\": 350, \"count\": 2}, "
         "{\"name\": \"b.py:2 (g)\", \"bytes\": 300, \"count\": 1}, "
         "{\"name\": null, \"bytes\": 10, \"count\": 1}]";
-    CHECK_THAT(report::make_table(trace.reader, options), Catch::Contains(via));
+    CHECK_THAT(report_text(report::make_table, trace.reader, options), Catch::Contains(via));
 }
 
 TEST_CASE("in a narrow terminal a row keeps its file, line and function", "[report]") {
@@ -202,7 +202,7 @@ TEST_CASE("in a narrow terminal a row keeps its file, line and function", "[repo
     report::ReportOptions options;
     const auto row = [&](size_t width, const std::string& part) {
         options.paths.width = width;
-        const std::string text = report::make_table(trace.reader, options);
+        const std::string text = report_text(report::make_table, trace.reader, options);
         const size_t at = text.find(part);
         REQUIRE(at != std::string::npos);
         const size_t begin = text.rfind('\n', at) + 1;
@@ -277,14 +277,14 @@ TEST_CASE("rows can be functions, files and stacks", "[report]") {
 
 TEST_CASE("a simulated device is named in the first line", "[report]") {
     const OpenTrace trace("meta simulated NVIDIA H200\n start\n end\n");
-    CHECK_THAT(report::make_table(trace.reader, {}),
+    CHECK_THAT(report_text(report::make_table, trace.reader, {}),
                Catch::StartsWith("Simulated device: NVIDIA H200 (sizes are real, numbers are not)"
                                  "\nMax mem: 0 B\n"));
 }
 
 TEST_CASE("dropped records are reported with numbers", "[report]") {
     const OpenTrace trace("start\n alloc a 1 100 stack=m.py:5:f\n loss 1204 2048\n stop\n end\n");
-    CHECK_THAT(report::make_table(trace.reader, {}),
+    CHECK_THAT(report_text(report::make_table, trace.reader, {}),
                Catch::EndsWith("1,204 records dropped (2.000 KB): figures may be too low\n"));
     CHECK_FALSE(trace.replay().health.complete());
 }
@@ -308,7 +308,7 @@ TEST_CASE("a trace with only a summary has tables of the peak and the end", "[re
     builder.summary(format::SummaryType::kPeakGroup, fields({1, 300, 350, 2}));
     builder.summary(format::SummaryType::kLiveGroup, fields({1, 200, 200, 1}));
     const OpenTrace trace(builder.finish());
-    CHECK(report::make_table(trace.reader, {}) ==
+    CHECK(report_text(report::make_table, trace.reader, {}) ==
           "Max mem: 700 B\nTotal mem allocated: 900 B\n"
           "Mem, Cumulative Mem, Median, Count, Location\n700 B  700 B  350 B  2  untraced\n");
     CHECK(trace.replay("end").blocks.level_bytes == 200);

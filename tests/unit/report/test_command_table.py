@@ -134,9 +134,10 @@ def test_rows_sum_to_the_chosen_level(options, total_bytes):
 def test_paths_are_shortened_to_the_needed_part():
     script = (
         "import peakline._report as report, sys\n"
+        "from peakline.text.document import plain_text\n"
         "trace, options = report.Trace(sys.argv[1]), {'cwd': '/project', 'frame': 'leaf'}\n"
-        "print(trace.report('table', **options))\n"
-        "print(trace.report('table', **options, full_paths=True))\n"
+        "print(plain_text(trace.document('table', **options)))\n"
+        "print(plain_text(trace.document('table', **options, full_paths=True)))\n"
     )
     short, full = python(script).stdout.split("\n\n")[:2]
     assert "  model.py:41 (forward)\n" in short

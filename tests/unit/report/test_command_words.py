@@ -98,11 +98,13 @@ def test_every_help_has_a_description_and_an_example():
 def test_rows_fit_the_terminal_and_keep_the_end_of_a_path():
     script = (
         "import peakline._report as report, sys\n"
-        "trace = report.Trace(sys.argv[1])\n"
+        "from peakline.text.document import Layout, plain_text\n"
+        "trace, narrow = report.Trace(sys.argv[1]), Layout(80, is_terminal=True)\n"
         "for name in ('table', 'summary', 'stats', 'tensors', 'layers', 'ops', 'stages'):\n"
-        "    print(trace.report(name, full_paths=True, width=80))\n"
-        "print(trace.report('table', full_paths=True, width=80, frame='leaf'))\n"
-        "print(trace.report('table', full_paths=True, frame='leaf'))\n"
+        "    print(plain_text(trace.document(name, full_paths=True), narrow))\n"
+        "table = trace.document('table', full_paths=True, frame='leaf')\n"
+        "print(plain_text(table, narrow))\n"
+        "print(plain_text(table))\n"
     )
     text = python(script).stdout
     narrow, whole = text.split("Max mem")[:-1], text.split("Max mem")[-1]

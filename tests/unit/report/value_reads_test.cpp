@@ -26,7 +26,7 @@ std::string section(const std::string& text) {
 
 TEST_CASE("values that do not exist are listed by line, the most harmful first", "[report]") {
     const OpenTrace trace{std::string(kReads)};
-    const std::string text = section(report::make_table(trace.reader, {}));
+    const std::string text = section(report_text(report::make_table, trace.reader, {}));
     CHECK(
         text ==
         "\nThe program read these values from the GPU; simulated, they were taken as 0. Give real "
@@ -42,7 +42,7 @@ TEST_CASE("values that do not exist are listed by line, the most harmful first",
         "  /p/train.py:8 (step)  aten::item  1 time  set by --assume\n"
         "  1 read of floating-point numbers (a loss, a norm) or for printing, at 1 line: no tensor "
         "gets its size from them\n");
-    CHECK(section(report::make_summary(trace.reader, {})) == text);
+    CHECK(section(report_text(report::make_summary, trace.reader, {})) == text);
 }
 
 TEST_CASE("different lines of a library under one line of the program are separate rows",
@@ -57,7 +57,7 @@ TEST_CASE("different lines of a library under one line of the program are separa
         stop
         end
     )");
-    const std::string text = section(report::make_table(trace.reader, {}));
+    const std::string text = section(report_text(report::make_table, trace.reader, {}));
     const auto has = [&](const char* part) { return text.find(part) != std::string::npos; };
     CHECK(has("train.py:5 (step), in vision/boxes.py:31 (keep)  aten::nonzero  1"));
     CHECK(has("train.py:5 (step), in vision/nms.py:7 (nms)  aten::nonzero  1"));
@@ -74,7 +74,7 @@ TEST_CASE("floating-point numbers are one line, and only sizes make the peak too
         read 4 stack=/p/train.py:6:step op=aten::item flags=4
     )";
     const OpenTrace losses(std::string(kLosses) + "stop\nend\n");
-    const std::string text = report::make_table(losses.reader, {});
+    const std::string text = report_text(report::make_table, losses.reader, {});
     CHECK(text.find("  3 reads of floating-point numbers (a loss, a norm) or for printing, at 2 "
                     "lines: no tensor gets its size from them\n") != std::string::npos);
     CHECK(text.find("aten::item") == std::string::npos);
@@ -83,7 +83,7 @@ TEST_CASE("floating-point numbers are one line, and only sizes make the peak too
                           "read 4 stack=/p/train.py:7:step op=aten::nonzero flags=1\n"
                           "read 4 stack=/p/train.py:8:step op=aten::nonzero flags=3\nstop\nend\n");
     for (const auto make : {report::make_table, report::make_summary}) {
-        CHECK(make(sizes.reader, {}, {})
+        CHECK(report_text(make, sizes.reader)
                   .find("The peak may be too low: 1 size was read from the "
                         "simulated GPU as 0") != std::string::npos);
     }
@@ -95,7 +95,7 @@ TEST_CASE("a simulated run says so in the first line of every report", "[report]
     report::ReportOptions json;
     json.form = report::OutputForm::kJson;
     for (const auto make : {report::make_table, report::make_summary, report::make_stats}) {
-        CHECK(make(trace.reader, {}, {}).rfind(first, 0) == 0);
+        CHECK(report_text(make, trace.reader).rfind(first, 0) == 0);
         CHECK(make(trace.reader, json, {}).find(R"("simulated": "h200")") != std::string::npos);
     }
 }
@@ -105,7 +105,8 @@ TEST_CASE("reads of values change no figure, and a real run has no section for t
     CHECK(trace.replay().chosen.peak_bytes == 2048);
     CHECK(trace.replay().health.complete());
     const OpenTrace real("start\n alloc a 1 10 stack=f.py:1:f\n stop\n end\n");
-    CHECK(report::make_table(real.reader, {}).find("The program read") == std::string::npos);
+    CHECK(report_text(report::make_table, real.reader, {}).find("The program read") ==
+          std::string::npos);
 }
 
 TEST_CASE("a value read that is cut ends the chunk there", "[report][damage]") {

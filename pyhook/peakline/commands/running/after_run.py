@@ -13,18 +13,18 @@ from peakline.base.device_names import highest_peak
 from peakline.base.engine import report_engine
 from peakline.base.faults import failing_alone
 from peakline.base.files import here, reading
-from peakline.base.next_commands import next_commands, shell_words, terminal_width
-from peakline.base.output import say, write_report
+from peakline.base.next_commands import next_commands, shell_words
+from peakline.base.output import say
 from peakline.base.sizes import size_of
 from peakline.commands.shared.findings import fault_line
 from peakline.commands.shared.out_of_memory import cause_of
 from peakline.launch.run_end import RunEnd
 from peakline.pages.making import PageOptions, make_file, page_beside
 from peakline.recording.growth import growth_lines
-from peakline.terminal.report import show_table
+from peakline.terminal.report import show_report
 
 if TYPE_CHECKING:
-    from peakline._report import Options
+    pass
 
 _PLACES_SHOWN = 8
 _AUTOPSY_ROWS = 5  # of each of its tables: all of it on one screen
@@ -105,7 +105,7 @@ def _show_heaviest(heaviest: _Recorded, count: int, top: int, *, says_end: bool)
     if count > 1:
         say(f"{count} processes recorded; the heaviest:")
     with reading(str(heaviest.path)) as trace:
-        show_table(trace, sys.stderr, {"top": top, "cwd": here()}, says_end=says_end)
+        show_report(trace, "table", sys.stderr, {"top": top, "cwd": here()}, says_end=says_end)
 
 
 def _ran_out(one: _Recorded) -> tuple[str, str] | None:
@@ -126,9 +126,8 @@ def _say_why(ran_out: Sequence[_Recorded], count: int) -> None:
     first, *others = ran_out
     if count > 1:
         say(f"{count} processes recorded; the one of {first.path.name} ran out of memory:")
-    options: Options = {"top": _AUTOPSY_ROWS, "cwd": here(), "width": terminal_width(sys.stderr)}
     with reading(str(first.path)) as trace:
-        write_report(trace.report("oom", **options), sys.stderr)
+        show_report(trace, "oom", sys.stderr, {"top": _AUTOPSY_ROWS, "cwd": here()})
     if others:
         names = ", ".join(one.path.name for one in others[:_PLACES_SHOWN])
         more = f" and {len(others) - _PLACES_SHOWN} more" if len(others) > _PLACES_SHOWN else ""

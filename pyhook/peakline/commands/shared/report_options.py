@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 from peakline.base.engine import CommandError, report_engine
 from peakline.base.files import here
-from peakline.base.next_commands import terminal_width
 from peakline.base.sizes import bytes_of
 from peakline.commands.shared.parser import refuse_option
 
@@ -366,12 +364,11 @@ def report_options(args: argparse.Namespace, default_top: int) -> Options:
     top = args.top
     if top is None:
         top = 0 if args.json else default_top
-    width = 0 if args.json else terminal_width(sys.stdout)
     if "by" in args and not _module_keys(args) and (args.depth or args.fold):
         option = "--depth" if args.depth else "--fold"
         raise CommandError(f"{option} shortens module paths, and needs --by module")
     options = named_options(args)
-    options |= {"top": top, "width": width}
+    options["top"] = top
     return options
 
 

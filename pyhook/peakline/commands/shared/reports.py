@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from peakline.commands.shared import report_options as options
 from peakline.commands.shared.growth import growth_status, print_growth
 from peakline.commands.shared.out_of_memory import command_after_oom
-from peakline.commands.shared.printing import print_reports, show_reports, suggest
+from peakline.commands.shared.printing import print_reports, suggest
 
 if TYPE_CHECKING:
     from peakline._report import Options
@@ -27,9 +27,8 @@ class Report:
 
     ``shows`` is what --top counts, ``top`` how many are shown without it; where ``shows`` is empty
     another option says how much. ``next_command`` is what to type next, or finds it from the file;
-    ``next_after`` another one after rows by a key. ``has_parts``: a terminal gets it in columns,
-    see `_terminal_report`. ``below`` prints what follows the report, ``status`` is the exit code
-    then.
+    ``next_after`` another one after rows by a key. ``below`` prints what follows the report,
+    ``status`` is the exit code then.
     """
 
     name: str
@@ -40,7 +39,6 @@ class Report:
     top: int | Callable[[], int] = 20
     next_command: str | Callable[[str, Options], str] = "table"
     next_after: Mapping[str, str] = field(default_factory=dict)
-    has_parts: bool = False
     below: Callable[[argparse.Namespace], None] = lambda _: None
     status: Callable[[argparse.Namespace, Options], int] = lambda *_: 0
 
@@ -51,8 +49,7 @@ class Report:
             add_option(parser)
         if self.shows and isinstance(self.top, int):
             options.add_top(parser, self.shows, self.top)
-        if self.has_parts:
-            options.add_terminal(parser)
+        options.add_terminal(parser)
         rows = ", by default with all rows" if self.shows else ""
         parser.add_argument("--json", action="store_true", help=f"Print JSON{rows}")
 
@@ -60,8 +57,7 @@ class Report:
         """Print the report of each file."""
         top = self.top if isinstance(self.top, int) else self.top()
         chosen = options.report_options(args, top)
-        if not (self.has_parts and show_reports(args, self.name, chosen)):
-            print_reports(args, self.name, chosen)
+        print_reports(args, self.name, chosen)
         self.below(args)
         if not args.json:
             self._suggest(args, chosen)
@@ -104,7 +100,6 @@ REPORTS = (
         "peakline table --by module --fold train.peak\n"
         "peakline table --by library --measure device train.peak",
         options=(*_BLOCKS_OF_A_MOMENT, options.add_every_measure),
-        has_parts=True,
         next_after={"line": "table --by category", "category": "tensors"},
     ),
     Report(
@@ -112,7 +107,6 @@ REPORTS = (
         help="Show what ran, the peak of each device, and the largest lines.",
         examples="peakline summary train.peak",
         options=(*_BLOCKS_OF_A_MOMENT, options.add_measure),
-        has_parts=True,
         top=5,
         below=print_growth,
     ),

@@ -1,12 +1,14 @@
 // The tree of --by stack for a terminal; the numbers of frames and nodes are their places in the
 // lists.
+#include "stack_tree.h"
+
 #include <algorithm>
 #include <utility>
 
 #include "report/render/format/format_bytes.h"
 #include "report/render/format/printable.h"
 #include "report/render/format/shown_count.h"
-#include "report_parts.h"
+#include "report/views/blocks/stack_tree.h"
 
 namespace peakline::report {
 namespace {
@@ -83,13 +85,14 @@ void put_nodes(JsonWriter& json, std::string_view name, const StackTree& tree) {
 
 }  // namespace
 
-void put_stack_trees(JsonWriter& json, const TableReport& report, size_t key) {
+std::string stack_trees_json(const TableReport& report, size_t key) {
     const uint64_t shown = shown_count(report.top, report.table.rows.size());
     const FramePolicy& policy = report.selection.frames;
     const StackTree folded =
         build_stack_tree(report.table, key, shown, policy, Folding::kPassedOver);
     // Both number the frames alike: in the order of the rows.
     const StackTree whole = build_stack_tree(report.table, key, shown, policy, Folding::kNone);
+    JsonWriter json;
     json.begin_object().key("frames").begin_array();
     for (const TreeFrame& frame : whole.frames) {
         put_frame(json, report.paths, frame);
@@ -97,7 +100,7 @@ void put_stack_trees(JsonWriter& json, const TableReport& report, size_t key) {
     json.end_array();
     put_nodes(json, "folded", folded);
     put_nodes(json, "whole", whole);
-    json.end_object();
+    return json.end_object().take();
 }
 
 }  // namespace peakline::report

@@ -1,4 +1,4 @@
-// The terminal table. Its form is fixed: header, column line, two spaces between fields.
+// The sentences of `table` and `summary`.
 #include <algorithm>
 #include <cstdio>
 #include <utility>
@@ -7,20 +7,12 @@
 #include "report/render/facts/value_reads.h"
 #include "report/render/format/format_bytes.h"
 #include "report/render/format/printable.h"
-#include "report/render/format/shown_count.h"
 #include "report/replay/values/device_names.h"
 #include "run_facts.h"
 #include "table_report.h"
 
 namespace peakline::report {
 namespace {
-
-std::string row_text(const TableReport& report, const TableRow& row) {
-    const std::string start = format_bytes(row.bytes) + "  " + format_bytes(row.cumulative_bytes) +
-                              "  " + format_bytes(row.median_bytes) + "  " +
-                              std::to_string(row.count) + "  ";
-    return row_with_via(report.paths, start, row.labels, row.via) + "\n";
-}
 
 // Says what the rows sum to when it is not the peak.
 Fact moment_fact(const TableReport& report) {
@@ -177,9 +169,9 @@ std::string frees_text(const TraceReader& reader) {
                      : "To see the freeing lines, record with peakline run --frees\n";
 }
 
-std::vector<Note> head_notes(const TableReport& report) {
-    const std::string too_low = too_low_sentence(zero_size_count(report.value_reads));
-    return {{run_head_text(report.reader)}, {too_low + (too_low.empty() ? "" : "\n"), true}};
+void put_head(Document& document, const TableReport& report) {
+    document.say(run_head_text(report.reader));
+    document.say(too_low_sentence(zero_size_count(report.value_reads)), Tone::kWarning);
 }
 
 std::vector<Fact> table_facts(const TableReport& report) {
@@ -214,16 +206,14 @@ std::string outside_text(const TableReport& report) {
            (parts.size() > kMostParts ? ", ..." : "") + " (peakline ledger)\n";
 }
 
-std::vector<Note> run_notes(const TableReport& report) {
-    return {
-        {out_of_memory_text(report), true},
-        {outside_text(report)},
-        {coverage_text(report.reader)},
-        {unmatched_text(report.unmatched_module_count)},
-        {health_text(report.result.health), true},
-        {stopped_text(report.reader), true},
-        {value_reads_text(report.value_reads, report.paths)},
-    };
+void put_run_notes(Document& document, const TableReport& report) {
+    document.say(out_of_memory_text(report), Tone::kWarning);
+    document.say(outside_text(report));
+    document.say(coverage_text(report.reader));
+    document.say(unmatched_text(report.unmatched_module_count));
+    document.say(health_text(report.result.health), Tone::kWarning);
+    document.say(stopped_text(report.reader), Tone::kWarning);
+    document.say(value_reads_text(report.value_reads, report.paths));
 }
 
 std::string pinned_text(const TableReport& report) {
@@ -239,42 +229,12 @@ std::string pinned_text(const TableReport& report) {
            " given: torch rounds blocks of pinned memory up to powers of two\n";
 }
 
-std::vector<Note> table_notes(const TableReport& report) {
-    std::vector<Note> notes = {
-        {pinned_text(report)},
-        {makes_rows(report.selection, "freed-by") ? frees_text(report.reader) : std::string()},
-        {stacks_text(report.reader, report.selection)},
-        {devices_text(report.result)},
-    };
-    const std::vector<Note> of_run = run_notes(report);
-    notes.insert(notes.end(), of_run.begin(), of_run.end());
-    return notes;
-}
-
-std::string text_of_notes(const std::vector<Note>& notes) {
-    std::string text;
-    for (const Note& note : notes) {
-        text += note.text;
-    }
-    return text;
-}
-
-std::string table_text(const TableReport& report) {
-    std::string text = text_of_notes(head_notes(report));
-    for (const Fact& fact : table_facts(report)) {
-        text += fact.name + ": " + fact.value + "\n";
-    }
-    text += where_text(report.selection, report.part);
-    text += "Mem, Cumulative Mem, Median, Count, Location\n";
-    const auto& rows = report.table.rows;
-    const uint64_t shown = shown_count(report.top, rows.size());
-    for (size_t i = 0; i < shown; ++i) {
-        text += row_text(report, rows[i]);
-    }
-    if (shown < rows.size()) {
-        text += "...\n";
-    }
-    return text + text_of_notes(table_notes(report));
+void put_table_notes(Document& document, const TableReport& report) {
+    document.say(pinned_text(report));
+    document.say(makes_rows(report.selection, "freed-by") ? frees_text(report.reader) : "");
+    document.say(stacks_text(report.reader, report.selection));
+    document.say(devices_text(report.result));
+    put_run_notes(document, report);
 }
 
 }  // namespace peakline::report

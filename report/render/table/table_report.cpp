@@ -1,4 +1,8 @@
-// The table as JSON; JSON.md describes every field.
+#include "table_report.h"
+
+#include <algorithm>
+#include <cctype>
+
 #include "report/render/facts/coverage.h"
 #include "report/render/facts/value_reads.h"
 #include "report/render/format/device_json.h"
@@ -6,39 +10,41 @@
 #include "report/render/format/printable.h"
 #include "report/render/format/shown_count.h"
 #include "run_facts.h"
-#include "table_report.h"
+#include "stack_tree.h"
 
 namespace peakline::report {
 namespace {
 
-// The frames of the key that is a stack; nullptr: no key is.
-const std::vector<Location>* stack_of(const TableReport& report, const TableRow& row) {
-    const auto& keys = report.selection.row_keys;
-    for (size_t i = 0; i < keys.size(); ++i) {
-        if (keys[i] == "stack" || keys[i] == "node-stack") {
-            return &row.labels[i].frames;
-        }
-    }
-    return nullptr;
+// Which key of the rows is a stack.
+std::optional<size_t> key_of_stacks(const Selection& selection) {
+    const auto& keys = selection.row_keys;
+    const auto found = std::find_if(keys.begin(), keys.end(), [](const std::string& key) {
+        return key == "stack" || key == "node-stack";
+    });
+    return found == keys.end() ? std::nullopt
+                               : std::optional(static_cast<size_t>(found - keys.begin()));
 }
 
-void put_row(JsonWriter& json, const TableReport& report, const TableRow& row) {
-    json.begin_object();
-    json.field("key", label_text(report.paths, row.labels));
-    put_keys(json, report.paths, row.labels);
-    json.field("bytes", row.bytes).field("cumulative_bytes", row.cumulative_bytes);
-    json.field("median_bytes", row.median_bytes).field("count", row.count);
+void put_row(DocumentTable& table, const TableReport& report, const TableRow& row) {
+    JsonWriter& json = table.begin({bytes_cell(row.bytes),
+                                    percent_cell(row.share),
+                                    bytes_cell(row.cumulative_bytes),
+                                    bytes_cell(row.median_bytes),
+                                    cell(row.count),
+                                    line_cell(report.paths, row.labels, row.via)});
     json.field("backward_bytes", row.backward_bytes).field("share", row.share);
+    put_keys(json, report.paths, row.labels);
     put_location_of(json, row.labels);
     put_via(json, row.via);
-    if (const std::vector<Location>* stack = stack_of(report, row)) {
+    if (const std::optional<size_t> key = key_of_stacks(report.selection)) {
         json.key("stack").begin_array();
-        for (const Location& location : *stack) {
+        for (const Location& location : row.labels[*key].frames) {
             put_location(json, location);
         }
         json.end_array();
     }
-    json.end_object();
+    table.set_share(row.share);
+    table.end();
 }
 
 void put_outside(JsonWriter& json, const TableReport& report) {
@@ -144,12 +150,44 @@ void put_health(JsonWriter& json, const TraceReader& reader, const TraceHealth& 
     put_lines_missing(json, reader);
 }
 
-std::string table_json(const TableReport& report) {
+void put_health(Document& document, const TraceReader& reader, const TraceHealth& health) {
+    put_health(document.fields(), reader, health);
+    document.say(health_text(health), Tone::kWarning);
+}
+
+std::string head_of_keys(const std::vector<std::string>& keys) {
+    std::string text;
+    for (const std::string& key : keys) {
+        text += (text.empty() ? "" : ", ") + key;
+    }
+    std::replace(text.begin(), text.end(), '-', ' ');
+    if (!text.empty()) {
+        text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+    }
+    return text;
+}
+
+void put_rows(Document& document, const TableReport& report, std::vector<Column> columns) {
+    const auto& rows = report.table.rows;
+    const uint64_t shown = shown_count(report.top, rows.size());
+    const bool has_literal_form = columns.front().is_literal;
+    DocumentTable table(document, "rows", std::move(columns));
+    for (size_t i = 0; i < shown; ++i) {
+        put_row(table, report, rows[i]);
+    }
+    table.leave_out(rows.size() - shown, rows.size() - shown == 1 ? "more row" : "more rows");
+    table.set_literal(has_literal_form ? "Mem, Cumulative Mem, Median, Count, Location" : "");
+    const std::optional<size_t> stacks = key_of_stacks(report.selection);
+    if (document.is_for_people() && stacks.has_value()) {
+        table.set_tree(stack_trees_json(report, *stacks));
+    }
+}
+
+void put_table(Document& document, const TableReport& report) {
     const Selection& selection = report.selection;
     const DeviceTotals& chosen = report.result.chosen;
-    JsonWriter json;
-    json.begin_object().field("schema_version", 1).field("file", report.reader.name());
-    json.field("peak_bytes", chosen.peak_bytes);
+    JsonWriter& json = document.fields().field("schema_version", 1);
+    json.field("file", report.reader.name()).field("peak_bytes", chosen.peak_bytes);
     json.field("peak_seconds", report.reader.seconds(chosen.peak_tick));
     json.field("total_allocated_bytes", chosen.total_allocated_bytes);
     put_device(json, chosen.device, scope_of(report.result.is_sum));
@@ -163,29 +201,31 @@ std::string table_json(const TableReport& report) {
     put_pinned(json, report);
     json.field("untraced_bytes", report.table.untraced_bytes);
     json.field("row_count", static_cast<uint64_t>(report.table.rows.size()));
-    json.key("rows").begin_array();
-    const auto& rows = report.table.rows;
-    const uint64_t shown = shown_count(report.top, rows.size());
-    for (size_t i = 0; i < shown; ++i) {
-        put_row(json, report, rows[i]);
+    put_head(document, report);
+    document.show_facts(table_facts(report), false);
+    document.say(where_text(selection, report.part));
+    document.show_gap();
+    put_rows(document,
+             report,
+             {{"bytes", "Held", Align::kRight, true, 0, true},
+              {nullptr, "%"},
+              {"cumulative_bytes", "Running\ntotal", Align::kRight, true, 2, true},
+              {"median_bytes", "Typical\nblock", Align::kRight, true, 1, true},
+              {"count", "Blocks", Align::kRight, true, 3, true},
+              {"key", head_of_keys(selection.row_keys), Align::kLeft, true, 0, true}});
+    document.show_gap();
+    put_table_notes(document, report);
+    document.fields().field("stacks", report.reader.definitions().meta_text("stacks"));
+    document.fields().field("unmatched_modules", report.unmatched_module_count);
+    put_devices(document.fields(), report);
+    put_health(document.fields(), report.reader, report.result.health);
+    const Definitions& definitions = report.reader.definitions();
+    for (const char* name : {"stopped_waiting_at", "ended_after_steps", "recorded_steps"}) {
+        document.fields().text_or_null(name, definitions.meta_text(name));
     }
-    json.end_array();
-    json.field("stacks", report.reader.definitions().meta_text("stacks"));
-    json.field("unmatched_modules", report.unmatched_module_count);
-    put_devices(json, report);
-    put_health(json, report.reader, report.result.health);
-    const std::string_view stopped = report.reader.definitions().meta_text("stopped_waiting_at");
-    json.key("stopped_waiting_at");
-    stopped.empty() ? json.null() : json.value(stopped);
-    const std::string_view steps = report.reader.definitions().meta_text("ended_after_steps");
-    json.key("ended_after_steps");
-    steps.empty() ? json.null() : json.value(steps);
-    json.text_or_null("recorded_steps", report.reader.definitions().meta_text("recorded_steps"));
-    put_out_of_memory(json, report);
-    json.key("value_reads");
-    put_value_reads(json, report.value_reads, report.paths);
-    put_coverage(json, report.reader);
-    return json.end_object().take();
+    put_out_of_memory(document.fields(), report);
+    put_value_reads(document.fields().key("value_reads"), report.value_reads, report.paths);
+    put_coverage(document.fields(), report.reader);
 }
 
 }  // namespace peakline::report

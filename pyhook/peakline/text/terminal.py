@@ -32,6 +32,11 @@ class Marks:
     trunk: str
     encoding: str
 
+    @classmethod
+    def ascii(cls) -> Marks:
+        """Return the marks of a text for a pipe or a file, which shows every name."""
+        return cls("...", "|-", "`-", "| ", _EVERYTHING)
+
     def shown(self, text: str) -> str:
         """Return the text with "?" for what the terminal has not, or would obey.
 

@@ -1,28 +1,16 @@
-// `summary` for people.
+#include "summary_report.h"
+
 #include <algorithm>
 #include <string_view>
 
 #include "report/render/facts/coverage.h"
-#include "report/render/facts/value_reads.h"
+#include "report/render/format/device_json.h"
 #include "report/render/format/format_bytes.h"
-#include "report/render/format/printable.h"
-#include "report/render/format/shown_count.h"
 #include "report/replay/values/device_names.h"
 #include "run_facts.h"
-#include "summary_report.h"
 
 namespace peakline::report {
 namespace {
-
-// "Host:          node-3", nothing when there is no value.
-std::string fact_text(const Fact& fact) {
-    if (fact.value.empty()) {
-        return {};
-    }
-    std::string line = fact.name + ":";
-    line.resize(std::max<size_t>(line.size() + 1, 17), ' ');
-    return line + printable(fact.value) + "\n";
-}
 
 std::string versions_text(const Definitions& definitions) {
     std::string text;
@@ -76,22 +64,6 @@ Fact device_fact(const TableReport& report, const DeviceTotals& device) {
             text + model_of_device(report.reader, device.device)};
 }
 
-std::string top_rows_text(const TableReport& report) {
-    const auto& rows = report.table.rows;
-    const uint64_t shown = shown_count(report.top, rows.size());
-    std::string text = where_text(report.selection, report.part);
-    if (shown == 0) {
-        return text;
-    }
-    text += summary_title(report) + ":\n";
-    for (size_t i = 0; i < shown; ++i) {
-        const std::string start =
-            "  " + format_bytes(rows[i].bytes) + "  " + format_share(rows[i].share) + "  ";
-        text += row_with_via(report.paths, start, rows[i].labels, rows[i].via) + "\n";
-    }
-    return text;
-}
-
 std::string recording_text(const TableReport& report) {
     if (!report.result.health.complete()) {
         return "incomplete, see below";
@@ -100,8 +72,6 @@ std::string recording_text(const TableReport& report) {
                ? "complete"
                : "complete; the program ran out of memory, see below";
 }
-
-}  // namespace
 
 std::vector<Fact> summary_facts(const TableReport& report) {
     const Definitions& definitions = report.reader.definitions();
@@ -124,23 +94,72 @@ std::vector<Fact> summary_facts(const TableReport& report) {
     return facts;
 }
 
-std::string summary_title(const TableReport& report) {
-    return "Top of device " + device_text(report.result) + " at " +
-           printable(moment_text(report.selection.request.moment));
+void put_totals(JsonWriter& json, const TraceReader& reader, const DeviceTotals& device) {
+    json.begin_object().field("peak_bytes", device.peak_bytes);
+    json.field("peak_seconds", reader.seconds(device.peak_tick));
+    json.field("live_at_end_bytes", device.level_bytes);
+    json.field("total_allocated_bytes", device.total_allocated_bytes);
+    json.field("alloc_count", device.alloc_count).field("free_count", device.free_count);
+    json.end_object();
 }
 
-std::vector<Note> summary_notes(const TableReport& report) {
-    std::vector<Note> notes = run_notes(report);
-    notes.insert(notes.begin(), {stacks_text(report.reader, report.selection)});
-    return notes;
-}
-
-std::string summary_text(const TableReport& report) {
-    std::string text = text_of_notes(head_notes(report));
-    for (const Fact& fact : summary_facts(report)) {
-        text += fact_text(fact);
+void put_peaks(JsonWriter& json, const TableReport& report, const DeviceTotals& device) {
+    const bool allocated = report.selection.request.measure == format::Measure::kAllocated;
+    const std::string key = "device." + std::to_string(device.device) + ".name";
+    const std::string_view name = report.reader.definitions().meta_text(key);
+    put_device(json.begin_object(), device.device).key("name");
+    name.empty() ? json.null() : json.value(name);
+    json.field("peak_bytes", device.peak_bytes);
+    json.key(allocated ? "allocated" : "requested");
+    put_totals(json, report.reader, device);
+    for (const DeviceTotals& other : report.result.other_measure) {
+        if (other.device == device.device) {
+            json.key(allocated ? "requested" : "allocated");
+            put_totals(json, report.reader, other);
+        }
     }
-    return text + top_rows_text(report) + text_of_notes(summary_notes(report));
+    json.end_object();
+}
+
+}  // namespace
+
+void put_summary(Document& document, const TableReport& report) {
+    const TraceHealth& health = report.result.health;
+    if (!document.is_for_people()) {
+        JsonWriter& json = document.fields().field("schema_version", 1);
+        put_run_facts(json, report.reader);
+        put_simulated(json, report.reader);
+        put_lines_missing(json, report.reader);
+        json.field("duration_seconds", report.reader.seconds(health.last_tick));
+        json.field("event_count", health.event_count).key("devices").begin_array();
+        for (const DeviceTotals& device : report.result.devices) {
+            put_peaks(json, report, device);
+        }
+        put_coverage(json.end_array(), report.reader);
+        Document table(OutputForm::kJson);
+        put_table(table, report);
+        json.key("table").embed(table.take()).field("complete", health.complete());
+        json.field("problems", health.problems.texts());
+        return;
+    }
+    put_head(document, report);
+    document.show_facts(summary_facts(report), true);
+    document.say(where_text(report.selection, report.part));
+    document.show_gap();
+    document.say("Top of device " + device_text(report.result) + " at " +
+                     moment_text(report.selection.request.moment),
+                 Tone::kHeading);
+    put_rows(document,
+             report,
+             {{"bytes", "Held"},
+              {nullptr, "%"},
+              hidden("cumulative_bytes"),
+              hidden("median_bytes"),
+              hidden("count"),
+              {"key", head_of_keys(report.selection.row_keys), Align::kLeft}});
+    document.show_gap();
+    document.say(stacks_text(report.reader, report.selection));
+    put_run_notes(document, report);
 }
 
 }  // namespace peakline::report

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
-from rich.text import Text
-
-from peakline.terminal.terminal import Marks, cells, cut_end, cut_middle
+from peakline.text.terminal import Marks, cells, cut_end, cut_middle
 
 # In less than this, what a line called is left out.
 _LEAST_ROOM_OF_VIA = 12
@@ -49,20 +47,37 @@ class CodeLine:
         ).columns
 
 
-def line_of_row(row: Mapping[str, Any]) -> CodeLine:
-    """Return what a row of the engine's parts stands for."""
-    called = {"via": row.get("via", ""), "more_via": row.get("more_via", 0)}
-    line = row.get("line")
-    return CodeLine(**line, **called) if line else CodeLine(function=row["text"], **called)
+Cell: TypeAlias = "str | CodeLine | Mapping[str, Any]"
 
 
-def fitted(line: CodeLine, room: int, marks: Marks) -> Text:
-    """Return the line in at most `room` columns."""
+def line_of_cell(cell: Cell) -> CodeLine:
+    """Return the line of a cell: of the engine a text, or an object with the parts of a line."""
+    if isinstance(cell, CodeLine):
+        return cell
+    if isinstance(cell, str):
+        return CodeLine(function=cell)
+    called = {"via": cell["via"], "more_via": cell["more_via"]}
+    line = cell["line"]
+    return CodeLine(**line, **called) if line else CodeLine(function=cell["text"], **called)
+
+
+def text_of_cell(cell: Cell) -> str:
+    """Return the whole cell as text: `model.py:42 (forward)  via aten::addmm`."""
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, CodeLine):
+        return cell.before + cell.folders + cell.place + cell.function
+    line = CodeLine(function=cell["text"], via=cell["via"], more_via=cell["more_via"])
+    return line.function + _via(line) + _more(line)
+
+
+def fitted(line: CodeLine, room: int, marks: Marks) -> list[tuple[str, str]]:
+    """Return the line in at most `room` columns: pieces of text, each with its style."""
     for folders, more in _shorter_ways(line, marks.gap):
         found = _Pieces(line.before, folders, line.place, line.function, _via(line), more)
         if found.columns <= room:
-            return found.text(marks)
-    return _squeezed(line, room, marks.gap).text(marks)
+            return found.styled(marks)
+    return _squeezed(line, room, marks.gap).styled(marks)
 
 
 @dataclass(frozen=True)
@@ -83,17 +98,18 @@ class _Pieces:
     def _has_space(self) -> bool:
         return bool(self.place and self.function)
 
-    def text(self, marks: Marks) -> Text:
-        shown = Text(no_wrap=True, end="")
-        shown.append(marks.shown(self.before))
-        shown.append(marks.shown(self.folders), "dim")
-        shown.append(marks.shown(self.place), "bold")
-        shown.append(" " * self._has_space + marks.shown(self.function))
+    def styled(self, marks: Marks) -> list[tuple[str, str]]:
+        pieces = [
+            (marks.shown(self.before), ""),
+            (marks.shown(self.folders), "dim"),
+            (marks.shown(self.place), "bold"),
+            (" " * self._has_space + marks.shown(self.function), ""),
+        ]
         if self.via:
-            shown.append("  via ", "dim")
-            shown.append(marks.shown(self.via.removeprefix("  via ")), "magenta")
-            shown.append(self.more, "dim")
-        return shown
+            pieces.append(("  via ", "dim"))
+            pieces.append((marks.shown(self.via.removeprefix("  via ")), "magenta"))
+            pieces.append((self.more, "dim"))
+        return [piece for piece in pieces if piece[0]]
 
 
 def _via(line: CodeLine) -> str:

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from peakline.terminal.code_lines import CodeLine
-from peakline.terminal.terminal import Marks
+from peakline.text.code_lines import CodeLine
+from peakline.text.terminal import Marks
 
 _NO_NUMBERS = {"held": "", "percent": "", "blocks": "", "share": 0.0}
 
@@ -51,7 +51,22 @@ class _Branch:
     is_left_out: bool = False
 
 
-def tree_rows(tree: Mapping[str, Any], marks: Marks) -> list[dict[str, Any]]:
+def tree_table(table: Mapping[str, Any], marks: Marks) -> dict[str, Any]:
+    """Return the table of a document with the rows of its tree, folded."""
+    held, percent, _, _, blocks, line = table["columns"]
+    rows = [
+        {
+            "cells": [row["held"], row["percent"], row["blocks"], row["code"]],
+            "guide": row["guide"],
+            "share": row["share"],
+            "is_dim": row["dim"],
+        }
+        for row in _tree_rows(table["tree"], marks)
+    ]
+    return {**table, "columns": [held, percent, blocks, line], "rows": rows}
+
+
+def _tree_rows(tree: Mapping[str, Any], marks: Marks) -> list[dict[str, Any]]:
     """Return the rows of the folded tree: numbers, guide and line."""
     nodes = tree["folded"]
     children = children_of(nodes)

@@ -1,0 +1,1 @@
+"""Reports as text: the one renderer of the documents of the engine."""
