@@ -162,7 +162,7 @@ TEST_CASE("an exception of the decoding thread reaches the listener", "[report]"
     filler.end_chunk(0.5);
     queue.end(std::make_exception_ptr(report::TraceError("cut")));
     Listener listener;
-    queue.take_full()->tell(listener);
+    queue.take_full()->replay_into(listener);
     CHECK((listener.events == std::vector<Event>{{4, 7}}));
     CHECK_THROWS_AS(queue.take_full(), report::TraceError);
 }
