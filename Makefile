@@ -99,7 +99,7 @@ test: setup ## build and run everything that passes or fails
 	@$(BUILD)/steady_test
 	@$(BUILD)/replay_corpus tests/fuzz/corpus
 	@$(PYTHON) tests/fuzz/fuzz_python.py --replay tests/fuzz/corpus_python
-	@$(PYTHON) -m pytest -q -n 3 --dist loadfile tests
+	@$(PYTHON) -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder tests
 
 # PYTHON needs torch with CUDA wheels, pytest and pycparser; nothing is installed into it. What else
 # it lacks (transformers, torchvision ...) skips its tests with that reason.

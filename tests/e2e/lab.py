@@ -7,11 +7,14 @@ subprocess: negative where a signal ended the program.
 
 from __future__ import annotations
 
+import fcntl
 import functools
+import hashlib
 import itertools
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,14 +24,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from warm_popen import WarmPopen, run_to_its_end
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "tests" / "programs"
 EXAMPLES = ROOT / "examples"
 ON_GPU = os.environ.get("PEAKLINE_TEST_DEVICE") == "gpu"
-FORKING = Path(__file__).with_name("forking.py")
 LIMIT_SECONDS = 300
-_TOGETHER = 8  # programs of one run
 
 # What `peakline run` says of its own: the device, what is compiled once, where the trace is.
 _USUAL = re.compile("simulated GPU|^peakline: (compiling|waiting for process|recording to|wrote)")
@@ -85,7 +87,7 @@ class Lab:
 
     python: str
     folder: Path
-    _kept: dict[object, Run] = field(default_factory=dict)
+    _kept: dict[str, Run] = field(default_factory=dict)
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def run(
@@ -96,10 +98,12 @@ class Lab:
         device: str = "h200",
         environment: Mapping[str, str] | None = None,
         recorded: bool = True,
+        fresh: bool = False,
     ) -> Run:
         """Run a program of tests/programs (or a path) under `peakline run`, in a new folder.
 
-        `options` go to `peakline run`. With recorded=False peakline only brings the device.
+        `options` go to `peakline run`. With recorded=False peakline only brings the device. With
+        fresh=True no process is the child of a warm one (warm_popen.py).
         """
         folder = self.folder / f"run{next(self._numbers)}"
         is_file = Path(program).suffix != ""
@@ -109,7 +113,12 @@ class Lab:
         into = ["-o", str(folder / "run.peak")] if recorded else ["--no-record"]
         options = ["-q", *into, *options]
         return self.recorded(
-            folder, *words, options=options, device=device, environment=environment
+            folder,
+            *words,
+            options=options,
+            device=device,
+            environment=environment,
+            fresh=fresh,
         )
 
     def once(self, program: str, *arguments: str, **how: Any) -> Run:
@@ -117,63 +126,42 @@ class Lab:
 
         All views of its trace must say the same figures.
         """
-        key = (program, arguments, json.dumps(how, sort_keys=True))
+        key = json.dumps([self.python, program, arguments, how], sort_keys=True)
         if key not in self._kept:
-            self._keep(key, self.run(program, *arguments, **how))
+            self._kept[key] = self._run_or_found(key, lambda: self.run(program, *arguments, **how))
         return self._kept[key]
 
-    def once_of(self, program: str, case: str, cases: Sequence[str]) -> Run:
-        """Like `once`, for a program that takes one of these cases: they are recorded together."""
-        keys = {(program, (one,), "{}"): one for one in cases}
-        if not keys.keys() <= self._kept.keys():
-            runs = self.recorded_together([(program, one) for one in cases])
-            for key, run in zip(keys, runs, strict=True):
-                self._keep(key, run)
-        return self._kept[program, (case,), "{}"]
-
-    def _keep(self, key: object, run: Run) -> None:
+    def _run_or_found(self, key: str, run: Callable[[], Run]) -> Run:
+        """Return a copy of the run of another worker of pytest-xdist, or the first run."""
         from figures import check_figures  # figures.py needs this file
 
-        self._kept[key] = run
-        for trace in run.traces[:1]:
-            check_figures(trace)
+        digest = hashlib.sha256(key.encode()).hexdigest()[:16]
+        note = folder_of_session(self.folder.parent) / "once" / digest
+        note.parent.mkdir(exist_ok=True)
+        with note.with_suffix(".lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if note.exists():
+                status, stdout, stderr, folder = json.loads(note.read_text())
+                own = self.folder / f"run{next(self._numbers)}"
+                shutil.copytree(folder, own, symlinks=True)
+                return Run(status, stdout, stderr, own)
+            made = run()
+            for trace in made.traces[:1]:
+                check_figures(trace)
+            kept = shutil.copytree(made.folder, note.with_suffix(".run"), symlinks=True)
+            note.write_text(json.dumps([made.status, made.stdout, made.stderr, str(kept)]))
+            return made
 
-    def recorded_together(self, programs: Sequence[Sequence[str | Path]]) -> list[Run]:
-        """Record programs, each with its arguments, in children of processes that have torch.
-
-        A second for each in place of five. What peakline says at their end is not known.
-        """
-        runs: list[Run] = []
-        for begin in range(0, len(programs), _TOGETHER):
-            runs += self._recorded_in_children(programs[begin : begin + _TOGETHER])
-        return runs
-
-    def _recorded_in_children(self, programs: Sequence[Sequence[str | Path]]) -> list[Run]:
-        from peakline._report import Trace
-
-        folder = self.folder / f"run{next(self._numbers)}"
-        words = [
-            json.dumps([str(PROGRAMS / name), *map(str, arguments)])
-            for name, *arguments in programs
-        ]
-        done = self.recorded(folder, str(FORKING), *words)
-        assert done.status == 0, f"status {done.status}\n{done.stdout}\n{done.stderr}"
-        traces = {Trace(str(one)).info()["pid"]: one for one in done.traces}
-        runs = []
-        for number, line in enumerate(done.stdout.splitlines()):
-            pid, status = map(int, line.split())
-            own = folder / str(number)
-            own.mkdir()
-            if pid in traces:
-                traces[pid].rename(own / "run.peak")
-            said = [(folder / f"{number}.{ending}").read_text() for ending in ("out", "err")]
-            runs.append(Run(status, said[0], said[1], own))
-        return runs
-
-    def plain(self, folder: Path, *words: str, environment: Mapping[str, str] | None = None) -> Run:
+    def plain(
+        self,
+        folder: Path,
+        *words: str,
+        environment: Mapping[str, str] | None = None,
+        fresh: bool = False,
+    ) -> Run:
         """Run a command as it is, in a folder of its own."""
         folder.mkdir(exist_ok=True, parents=True)
-        result = self._finish(folder, words, environment)
+        result = self._finish(folder, words, environment, fresh)
         return Run(result.returncode, result.stdout, result.stderr, folder)
 
     def recorded(
@@ -183,10 +171,11 @@ class Lab:
         options: Sequence[str] = ("-q", "-o", "run.peak"),
         device: str = "h200",
         environment: Mapping[str, str] | None = None,
+        fresh: bool = False,
     ) -> Run:
         """Run a command under `peakline run`."""
         command = self.recording_command(*words, options=options, device=device)
-        return self.plain(folder, *command, environment=environment)
+        return self.plain(folder, *command, environment=environment, fresh=fresh)
 
     def unrecorded(
         self, folder: Path, *words: str, environment: Mapping[str, str] | None = None
@@ -247,22 +236,25 @@ class Lab:
 
     def environment(self, more: Mapping[str, str] | None) -> dict[str, str]:
         """Return the environment of a run: ours, without what would change the program."""
-        unwanted = ("PYTORCH_", "PEAKLINE_TEST", "LD_PRELOAD", "PEAKLINE_OUTPUT")
+        unwanted = ("PYTORCH_", "PEAKLINE_TEST", "LD_PRELOAD", "PEAKLINE_OUTPUT", "PYTEST_")
         kept = {k: v for k, v in os.environ.items() if not k.startswith(unwanted)}
         return {**kept, "PYTHONPATH": str(ROOT / "pyhook"), **(more or {})}
 
     def _finish(
-        self, folder: Path, words: Sequence[str], environment: Mapping[str, str] | None
+        self,
+        folder: Path,
+        words: Sequence[str],
+        environment: Mapping[str, str] | None,
+        fresh: bool = False,
     ) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            words,
-            cwd=folder,
-            env=self.environment(environment),
-            capture_output=True,
-            text=True,
-            timeout=LIMIT_SECONDS,
-            check=False,
-        )
+        start = subprocess.Popen if fresh else WarmPopen
+        how = {"cwd": folder, "env": self.environment(environment), "seconds": LIMIT_SECONDS}
+        return run_to_its_end(start, words, **how)
+
+
+def folder_of_session(base: Path) -> Path:
+    """Return a folder that the workers of pytest-xdist share; `base`: the one of this worker."""
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
 
 @functools.cache

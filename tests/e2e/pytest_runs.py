@@ -59,6 +59,10 @@ class PytestRuns:
         """Run it."""
         return self._run(self.command(*words), environment)
 
+    def fresh(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run it in a process of its own: what it has imported is the point."""
+        return self._run(self.command(*words), {}, fresh=True)
+
     def on_a_gpu(self, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run it where there is a GPU and nothing records."""
         done = self.lab.unrecorded(
@@ -94,16 +98,11 @@ class PytestRuns:
         return {name.rpartition("::")[2]: peaks for name, peaks in map(json.loads, lines)}
 
     def _run(
-        self, command: list[str], environment: dict[str, str]
+        self, command: list[str], environment: dict[str, str], fresh: bool = False
     ) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            command,
-            cwd=self.folder,
-            env=self.lab.environment(self._environment(environment)),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        environment = self._environment(environment)
+        done = self.lab.plain(self.folder, *command, environment=environment, fresh=fresh)
+        return subprocess.CompletedProcess(command, done.status, done.stdout, done.stderr)
 
     def _environment(self, more: dict[str, str]) -> dict[str, str]:
         return {"ORACLE": str(self.folder / "oracle"), **more}

@@ -30,7 +30,7 @@ WITHIN_2_PERCENT = {"zero_grad_keeps", "checkpoint_layers"}
 
 def advice(lab: Any, rule: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the document of a training with this fault, and what it says of the fault."""
-    run = lab.once_of("could_save.py", rule, RULES)
+    run = lab.once("could_save.py", rule)
     document = json.loads(lab.report("advise", run.trace, "--json"))
     assert document["peak_bytes"] == run.said[rule]
     found = [one for one in document["advice"] if one["rule"] == rule]
@@ -41,7 +41,7 @@ def advice(lab: Any, rule: str) -> tuple[dict[str, Any], dict[str, Any]]:
 def saved(lab: Any, rule: str) -> int:
     """Return what the mended training saves, by torch's own counters."""
     return (
-        lab.once_of("could_save.py", rule, RULES).said[rule]
+        lab.once("could_save.py", rule).said[rule]
         - lab.once("could_save.py", "mended", recorded=False).said[rule]
     )
 
@@ -106,7 +106,7 @@ def test_nothing_else_is_blamed(lab: Any, rule: str) -> None:
 
 
 def test_python_returns_the_same_document(lab: Any) -> None:
-    run = lab.once_of("could_save.py", "zero_grad_late", RULES)
+    run = lab.once("could_save.py", "zero_grad_late")
     document, _ = advice(lab, "zero_grad_late")
     known = ("rule", "title", "evidence", "change", "saves_bytes", "exact", "location")
     found = peakline.advise(run.trace)["advice"]
@@ -116,7 +116,7 @@ def test_python_returns_the_same_document(lab: Any) -> None:
 
 
 def test_the_text_gives_figures_and_changes(lab: Any) -> None:
-    run = lab.once_of("could_save.py", "zero_grad_late", RULES)
+    run = lab.once("could_save.py", "zero_grad_late")
     text = lab.report("advise", run.trace)
     assert re.search(r"^saves \d+\.\d+ MB  +Gradients of the step before", text, re.MULTILINE)
     assert "-> call zero_grad() directly after the optimizer's step()" in text

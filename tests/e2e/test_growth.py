@@ -26,7 +26,7 @@ def leaks(lab: Any, trace: Path, *options: str) -> dict[str, Any]:
 
 
 def growth(lab: Any, case: str) -> dict[str, Any]:
-    run = lab.once_of("grows.py", case, CASES)
+    run = lab.once("grows.py", case)
     assert run.status == 0, run.stderr
     return leaks(lab, run.trace)
 
@@ -58,7 +58,7 @@ def test_the_zoo_has_both() -> None:
 
 
 def test_the_report_says_how_to_find_what_keeps_blocks_alive(lab: Any) -> None:
-    run = lab.once_of("grows.py", "closure", CASES)
+    run = lab.once("grows.py", "closure")
     hint = "What keeps these blocks alive is found by a run with --hold end"
     assert hint in lab.report("leaks", run.trace)
     held = lab.run("grows.py", "closure", options=["--hold", "end"])
@@ -126,13 +126,13 @@ def test_what_is_left_at_the_end_is_no_part_of_the_training(lab: Any) -> None:
 
 def test_status_1_on_growth_when_asked(lab: Any) -> None:
     for case, status in (("global_cache", 1), ("plain", 0)):
-        trace = str(lab.once_of("grows.py", case, CASES).trace)
+        trace = str(lab.once("grows.py", case).trace)
         assert lab.peakline("leaks", trace).returncode == 0
         assert lab.peakline("leaks", trace, "--fail-on-growth").returncode == status
 
 
 def test_other_keys_find_the_same_growth(lab: Any) -> None:
-    trace = lab.once_of("grows.py", "global_cache", CASES).trace
+    trace = lab.once("grows.py", "global_cache").trace
     for by in ("stack", "module", "category", "thread", "line,category"):
         assert fastest(leaks(lab, trace, "--by", by))["bytes_per_step"] == 256 * KIB, by
 

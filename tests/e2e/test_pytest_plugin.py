@@ -119,7 +119,7 @@ def pytest_terminal_summary():
 """,
         test_plain="def test_plain(tmp_path): pass",
     )
-    assert "LOADED set()" in run("test_plain.py").stdout
+    assert "LOADED set()" in run.fresh("test_plain.py").stdout
 
 
 def test_a_failing_test_says_what_held_the_memory(run: PytestRuns) -> None:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from families import FAMILIES, compare, lacks
+from warm_popen import WarmPopen
+
+
+@pytest.fixture(autouse=True)
+def _warm(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subprocess, "Popen", WarmPopen)
 
 
 @pytest.mark.parametrize("name", FAMILIES)

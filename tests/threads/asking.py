@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 PROGRAMS = Path(__file__).with_name("programs")
-END_OF_RUN = Path(__file__).with_name("end_of_run.py")
 CAUSE = "# cause"
 
 
@@ -77,10 +76,13 @@ def answer_after(lab: Any, thread: Thread, end: str, trace: Path) -> str:
 
 
 def judge_recorded(lab: Any, thread: Thread, trace: Path) -> None:
-    """Like `judge`, of a program that was recorded with others and ended well."""
-    done = lab.plain(trace.parent, lab.python, str(END_OF_RUN), trace.name)
-    assert done.status == 0, done.stderr
-    judge_text(thread, answer_after(lab, thread, done.stderr, trace))
+    """Like `judge`, of a program that `traces_of` recorded."""
+    judge_text(thread, answer_after(lab, thread, _end_of(trace).read_text(), trace))
+
+
+def _end_of(trace: Path) -> Path:
+    """Return the file with what the run of a trace said at its end."""
+    return trace.with_name("end.txt")
 
 
 def asked(lab: Any, command: str, trace: Path) -> str:
@@ -92,10 +94,14 @@ def asked(lab: Any, command: str, trace: Path) -> str:
 
 
 def traces_of(lab: Any, programs: Sequence[str]) -> dict[str, Path]:
-    """Record programs, a few at a time with one import of torch."""
-    runs = lab.recorded_together([[PROGRAMS / f"{one}.py"] for one in programs])
-    assert {run.status for run in runs} == {0}, [run.stderr for run in runs]
-    return {one: run.trace for one, run in zip(programs, runs, strict=True)}
+    """Record programs, and keep what is said at the end of each run."""
+    traces = {one: lab.folder / f"recorded_{one}" / "run.peak" for one in programs}
+    for program, trace in traces.items():
+        words = [str(PROGRAMS / f"{program}.py")]
+        run = lab.recorded(trace.parent, *words, options=["-o", "run.peak"])
+        assert run.status == 0, f"{program}: {run.stderr}"
+        _end_of(trace).write_text(run.stderr)
+    return traces
 
 
 def judge(lab: Any, thread: Thread) -> None:

@@ -7,6 +7,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from warm_popen import WarmPopen, run_to_its_end
+
 ROOT = Path(__file__).resolve().parents[3]
 BUILD_SCRIPT = ROOT / "preload" / "simulate" / "gpu" / "build.py"
 PROGRAMS = ROOT / "tests" / "programs" / "simgpu"
@@ -30,11 +32,5 @@ class SimulatedGpu:
     def run(
         self, command: list[str], device: str = "h200", **more: str
     ) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            command,
-            env=self.environment(device, **more),
-            capture_output=True,
-            text=True,
-            timeout=LIMIT_SECONDS,
-            check=False,
-        )
+        environment = self.environment(device, **more)
+        return run_to_its_end(WarmPopen, command, LIMIT_SECONDS, env=environment)

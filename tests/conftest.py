@@ -1,0 +1,73 @@
+"""Which test files take warm processes (e2e/warm_popen.py), and which run first.
+
+All workers of pytest-xdist share the warm processes. In other files every program is a new process.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).with_name("e2e")))
+
+from lab import Lab, folder_of_session  # noqa: E402
+from warm_popen import WarmPopen, Warmth  # noqa: E402
+
+# Proven with PEAKLINE_TEST_WARM=all: add a file when it has passed so.
+WARM = {
+    "test_advice",
+    "test_growth",
+    "test_growth_threads",
+    "test_inference_threads",
+    "test_innocent_threads",
+    "test_training_threads",
+}
+# They take minutes: begun last, one worker would run while the others wait.
+FIRST = (
+    "test_installed",
+    "test_families",
+    "test_fleet_cluster",
+    "test_pytest_plugin",
+    "test_programs",
+    "test_python_stacks",
+    "test_run_ranks",
+    "test_pytest_limits",
+    "test_ways_in",
+    "test_whatif",
+    "test_own_files",
+    "test_ranks",
+    "test_processes",
+    "test_fit",
+    "test_instructions",
+)
+_CHOICE = os.environ.get("PEAKLINE_TEST_WARM")  # for all files
+
+
+def _is_warm(file: Path) -> bool:
+    return _CHOICE == "all" if _CHOICE else file.stem in WARM
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    order = {name: at for at, name in enumerate(FIRST)}
+    items.sort(key=lambda item: order.get(item.path.stem, len(FIRST)))
+
+
+@pytest.fixture(scope="session")
+def _warmth(tmp_path_factory: pytest.TempPathFactory) -> Warmth:
+    base = tmp_path_factory.getbasetemp()
+    folder = folder_of_session(base) / "warm"
+    folder.mkdir(exist_ok=True)
+    warmth = Warmth(folder, Lab(sys.executable, base).environment(None))
+    warmth.hold()
+    return warmth
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _warm_processes(request: pytest.FixtureRequest, _warmth: Warmth) -> Iterator[None]:
+    WarmPopen.warmth = _warmth if _is_warm(request.path) else None
+    yield
+    WarmPopen.warmth = None
