@@ -21,6 +21,7 @@ Piece = tuple[str, str]
 Line = list[Piece]
 
 _GAP = 2  # columns between two cells
+_LEAST_ROOM = 40  # of the last column: with less, columns of numbers are left out
 _LEAST_WIDTH = 12  # of a shortened column
 _HEAVY_SHARE, _LARGE_SHARE = 0.25, 0.05
 _STYLES = {"heading": "bold", "warning": "red", "answer": "bold", "plain": ""}
@@ -193,6 +194,7 @@ class _Column:
     number: int
     head: list[str]
     align: str
+    spare: int
     width: int
 
 
@@ -202,7 +204,13 @@ def _fitting(table: Mapping[str, Any], layout: Layout) -> list[_Column]:
     Columns of numbers that can be spared go first, then the widest text gives way.
     """
     columns = [
-        _Column(number, one["head"].split("\n"), one["align"], _natural(table, number, one, layout))
+        _Column(
+            number,
+            one["head"].split("\n"),
+            one["align"],
+            one["spare"],
+            _natural(table, number, one, layout),
+        )
         for number, one in enumerate(table["columns"])
     ]
     room = layout.room - table["indent"]
@@ -210,12 +218,9 @@ def _fitting(table: Mapping[str, Any], layout: Layout) -> list[_Column]:
         page = layout.width or _PAGE
         width = max(page - _total(columns[:-1]) - _GAP, _LEAST_WRAPPED)
         columns[-1] = replace(columns[-1], width=min(columns[-1].width, width))
-    spared = sorted(
-        (one["spare"], number) for number, one in enumerate(table["columns"]) if one["spare"]
-    )
-    for _, number in spared:
-        if _total(columns) > room and columns[-1].width > room - _total(columns[:-1]) - _GAP:
-            columns = [one for one in columns if one.number != number]
+    for column in sorted(columns, key=lambda one: one.spare):
+        if column.spare and _lacks_room(columns, column, room):
+            columns.remove(column)
     while _total(columns) > room:
         loose = [one for one in columns if one.align == "left" and one.width > _LEAST_WIDTH]
         if not loose:
@@ -227,6 +232,14 @@ def _fitting(table: Mapping[str, Any], layout: Layout) -> list[_Column]:
         width = width if width < widest.width else widest.width - 1
         columns = [replace(one, width=width) if one is widest else one for one in columns]
     return columns
+
+
+def _lacks_room(columns: Sequence[_Column], spare: _Column, room: int) -> bool:
+    """Say whether a column goes: numbers for the last column, texts so that others stay whole."""
+    if spare.align == "left":
+        return _total(columns) > room
+    left = room - _total(columns[:-1]) - _GAP
+    return left < min(_LEAST_ROOM, columns[-1].width)
 
 
 def _total(columns: Sequence[_Column]) -> int:
@@ -241,7 +254,8 @@ def _natural(
     for row in table["rows"]:
         if number < len(row["cells"]):
             cell = row["cells"][number]
-            widest = max(widest, _columns_of(cell, layout) + cells(row.get("guide", "")))
+            guide = cells(row.get("guide", "")) if number == len(row["cells"]) - 1 else 0
+            widest = max(widest, _columns_of(cell, layout) + guide)
     return widest
 
 

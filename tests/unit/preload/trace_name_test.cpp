@@ -31,7 +31,7 @@ ProcessNames names_with_rank(const char* rank) {
     ProcessNames names{};
     std::strcpy(names.script, "train");
     std::strcpy(names.host, "node7");
-    std::strcpy(names.place.rank, rank);
+    std::strcpy(names.rank_info.rank, rank);
     return names;
 }
 
@@ -58,11 +58,11 @@ TEST_CASE("ranks of a run have a folder", "[preload]") {
     };
     std::strcpy(names.run, "4fd0c1ab");
     REQUIRE(name() == "peakline-train.4fd0c1ab/rank3.node7.peak");
-    std::strcpy(names.place.attempt, "0");
+    std::strcpy(names.rank_info.attempt, "0");
     REQUIRE(name() == "peakline-train.4fd0c1ab/rank3.node7.peak");
-    std::strcpy(names.place.attempt, "2");
+    std::strcpy(names.rank_info.attempt, "2");
     REQUIRE(name() == "peakline-train.4fd0c1ab/rank3.node7.attempt2.peak");
-    std::strcpy(names.place.world_size, "1");
+    std::strcpy(names.rank_info.world_size, "1");
     REQUIRE(name() == "peakline-train.node7.3.peak");
 }
 
@@ -105,10 +105,10 @@ TEST_CASE("launchers say which process of which job this is", "[preload]") {
                                 {"SLURM_JOB_ID", "991"},
                                 {"SLURM_STEP_ID", "2"}};
         const ProcessNames names = names_here();
-        REQUIRE(std::string(names.place.rank) == "5");
-        REQUIRE(std::string(names.place.local_rank) == "1");
-        REQUIRE(std::string(names.place.world_size) == "8");
-        REQUIRE(std::string(names.place.job) == "slurm 991.2");
+        REQUIRE(std::string(names.rank_info.rank) == "5");
+        REQUIRE(std::string(names.rank_info.local_rank) == "1");
+        REQUIRE(std::string(names.rank_info.world_size) == "8");
+        REQUIRE(std::string(names.rank_info.job) == "slurm 991.2");
         REQUIRE(std::string(names.run) == "slurm-991.2");
         // torchrun in a step of SLURM's: its processes are the ranks.
         const Environment elastic{{"RANK", "17"},
@@ -117,15 +117,15 @@ TEST_CASE("launchers say which process of which job this is", "[preload]") {
                                   {"TORCHELASTIC_RUN_ID", "a/b c"},
                                   {"TORCHELASTIC_RESTART_COUNT", "1"}};
         const ProcessNames inner = names_here();
-        REQUIRE(std::string(inner.place.rank) == "17");
-        REQUIRE(std::string(inner.place.attempt) == "1");
-        REQUIRE(std::string(inner.place.job) == "torchrun a/b c");
+        REQUIRE(std::string(inner.rank_info.rank) == "17");
+        REQUIRE(std::string(inner.rank_info.attempt) == "1");
+        REQUIRE(std::string(inner.rank_info.job) == "torchrun a/b c");
         REQUIRE(std::string(inner.run) == "torchrun-a-b-c");
         const Environment one_machine{{"LOCAL_WORLD_SIZE", "32"}};
         REQUIRE(std::string(names_here().run) == "00112233");
     }
     const Environment nameless{{"RANK", "1"}, {"TORCHELASTIC_RUN_ID", "none"}};
-    REQUIRE(std::string(names_here().place.job).empty());
+    REQUIRE(std::string(names_here().rank_info.job).empty());
     REQUIRE(std::string(names_here().run) == "00112233");
 }
 

@@ -220,7 +220,7 @@ TEST_CASE("a damaged header skips its chunk, and the message names the field", "
                    "has the number 7 in its header"));
     CHECK(mentions(health_with([](auto& header) { header.type = 99; }), "unknown type 99"));
     CHECK(mentions(health_with([](auto& header) { header.committed = UINT32_MAX; }),
-                   "4294967295 bytes are committed"));
+                   "4294967295 committed bytes"));
     CHECK(mentions(health_with([](auto& header) { header.first_ordinal = UINT64_MAX; }),
                    "has a header that begins at event"));
     CHECK(

@@ -1,7 +1,7 @@
 #include "plain_text.h"
 
+#include <algorithm>
 #include <map>
-#include <stdexcept>
 #include <vector>
 
 namespace peakline::test {
@@ -50,7 +50,11 @@ public:
     }
 
 private:
-    void skip(char expected) { at_ += json_.at(at_) == expected ? 1 : 0; }
+    // A separator, where there is one, and the spaces behind it.
+    void skip(char expected) {
+        at_ += json_.at(at_) == expected ? 1 : 0;
+        at_ = std::min(json_.find_first_not_of(' ', at_), json_.size());
+    }
 
     std::string string() {
         std::string text;
@@ -58,7 +62,9 @@ private:
             if (json_.at(at_) == '\\') {
                 const char escape = json_.at(++at_);
                 if (escape == 'u') {
-                    throw std::runtime_error("an escape in a text that should be printable");
+                    text += static_cast<char>(std::stoi(json_.substr(at_ + 1, 4), nullptr, 16));
+                    at_ += 4;
+                    continue;
                 }
                 text += escape == 'n' ? '\n' : escape;
             } else {
@@ -89,9 +95,11 @@ std::string table_text(const Value& table) {
     std::string text = is_literal ? table.at("literal").text + "\n" : "";
     for (const Value& row : table.at("rows").items) {
         std::string line;
+        const char* between = "";
         for (size_t i = 0; i < row.at("cells").items.size(); ++i) {
             if (!is_literal || table.at("columns").items[i].at("is_literal").text == "true") {
-                line += (line.empty() ? "" : "  ") + cell_text(row.at("cells").items[i]);
+                line += between + cell_text(row.at("cells").items[i]);
+                between = "  ";
             }
         }
         text += std::string(indent, ' ') + line + "\n";
@@ -103,7 +111,8 @@ std::string table_text(const Value& table) {
 
 std::string plain_text(const std::string& document) {
     std::string text;
-    for (const Value& element : Parser(document).value().at("elements").items) {
+    const Value parsed = Parser(document).value();
+    for (const Value& element : parsed.at("elements").items) {
         if (element.has("text")) {
             text += element.at("text").text + "\n";
         } else if (element.has("table")) {

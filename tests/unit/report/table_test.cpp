@@ -192,34 +192,6 @@ TEST_CASE("a row names the operator of most of its bytes, and counts the others"
     CHECK_THAT(report_text(report::make_table, trace.reader, options), Catch::Contains(via));
 }
 
-TEST_CASE("in a narrow terminal a row keeps its file, line and function", "[report]") {
-    const std::string folders = "/home/me/projects/large_language_models/";
-    const OpenTrace trace("start\n alloc a 1 300 op=aten::add stack=" + folders +
-                          "models/attention.py:242:forward\n alloc b 2 200 op=aten::mul stack=" +
-                          folders + "models/attention.py:242:forward\n alloc d 4 50 " +
-                          "op=aten::_foreach_addcdiv stack=" + folders +
-                          "a_file_with_a_name_that_is_long.py:9:f\n stop\n end\n");
-    report::ReportOptions options;
-    const auto row = [&](size_t width, const std::string& part) {
-        options.paths.width = width;
-        const std::string text = report_text(report::make_table, trace.reader, options);
-        const size_t at = text.find(part);
-        REQUIRE(at != std::string::npos);
-        const size_t begin = text.rfind('\n', at) + 1;
-        return text.substr(begin, text.find('\n', at) - begin);
-    };
-    const std::string start = "500 B  500 B  250 B  2  ";
-    const std::string via = "  via aten::add, +1 more";
-    CHECK(row(0, ":242") == start + folders + "models/attention.py:242 (forward)" + via);
-    CHECK(row(90, ":242") == start + ".../models/attention.py:242 (forward)" + via);
-    CHECK(row(80, ":242") == start + ".../attention.py:242 (forward)" + via);
-    // No room for all of the operator, then for none of it.
-    const std::string line = "50 B  550 B  50 B  1  .../a_file_with_a_name_that_is_long.py:9 (f)";
-    CHECK_THAT(row(80, ":9 (f)"), Catch::StartsWith(line + "  v"));
-    CHECK(row(80, ":9 (f)").size() == 80);
-    CHECK(row(70, ":9 (f)") == line);
-}
-
 TEST_CASE("files that inductor generates are never the user's", "[report]") {
     const std::string hash(51, 'k');
     const OpenTrace trace("start\n alloc a 1 100 stack=/scratch/ab/c" + hash +
