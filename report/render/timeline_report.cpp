@@ -64,7 +64,7 @@ void put_levels(Document& document, const TimelineReport& report) {
     if (!report.selection.where.empty()) {
         document.say("Shown: where " + condition_text(report.selection) + ", at most " +
                      level(timeline.peak_bytes, timeline.peak_tick));
-        document.say(unmatched_where_text(report.part));
+        document.say_lines(unmatched_where_text(report.part));
     }
 }
 
@@ -100,7 +100,7 @@ void put_timeline(Document& document, const TimelineReport& report) {
     const TraceReader& reader = report.reader;
     const Timeline& timeline = report.timeline;
     if (document.is_for_people()) {
-        document.say(head_text(reader));
+        document.say_lines(head_text(reader));
         put_levels(document, report);
         put_chart(document, report);
         document.say(timeline.skipped_chunk_count == 0

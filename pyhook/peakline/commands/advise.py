@@ -85,6 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_measure(parser)
     options.refuse_where(parser)
     options.add_top(parser, "pieces of advice", _TOP)
+    options.add_terminal(parser)
     parser.add_argument("--json", action="store_true", help="Print JSON, by default with all rows")
 
 

@@ -7,14 +7,13 @@ only to colour them on a terminal. Colours are those that can be read on black a
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TextIO
 
 from peakline.base.output import write_report
 from peakline.text.code_lines import fitted, line_of_cell, text_of_cell
-from peakline.text.terminal import Marks, Terminal, cells, cut_middle
+from peakline.text.terminal import Marks, Terminal, cells, cut_end, cut_middle
 from peakline.text.tree import tree_table
 
 Piece = tuple[str, str]
@@ -128,10 +127,21 @@ def _sentence(text: str, style: str, layout: Layout) -> Iterator[Line]:
 
 
 def _wrapped(text: str, room: int) -> list[str]:
-    room = max(room, 1)
-    if cells(text) <= room:
-        return [text]
-    return textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False)
+    """Return lines of whole words; a word that is longer is broken where the line ends."""
+    lines = [""]
+    for word in text.split(" "):
+        joined = f"{lines[-1]} {word}" if lines[-1] else word
+        if cells(joined) <= room:
+            lines[-1] = joined
+            continue
+        if lines[-1]:
+            lines.append("")
+        while cells(word) > room > 0:
+            lines[-1] = cut_end(word, room, "") or word[0]
+            word = word[len(lines[-1]) :]
+            lines.append("")
+        lines[-1] = word
+    return lines
 
 
 def _facts(facts: Sequence[Sequence[str]], is_list: bool, layout: Layout) -> Iterator[Line]:
@@ -143,10 +153,14 @@ def _facts(facts: Sequence[Sequence[str]], is_list: bool, layout: Layout) -> Ite
                 yield [(start, "dim"), (line, "")]
                 start = " " * indent
     elif layout.is_terminal:
-        one: Line = []
+        shown: Line = []
         for name, value in facts:
-            one += [("   " if one else "", ""), (f"{name}: ", "dim"), (value, "bold")]
-        yield one
+            fact = [("   " if shown else "", ""), (f"{name}: ", "dim"), (value, "bold")]
+            if shown and sum(cells(text) for text, _ in [*shown, *fact]) > layout.room:
+                yield shown
+                shown = []
+            shown += fact if shown else fact[1:]
+        yield shown
     else:
         yield from ([(f"{name}: {value}", "")] for name, value in facts)
 

@@ -229,19 +229,19 @@ Category forward_category(const TrackedBlock& block, const BlockHistory& history
 // unknown operator may be one of these.
 bool brings_in(std::string_view op) {
     constexpr std::array<std::string_view, 14> kSources = {"_to_copy",
-                                                         "to",
-                                                         "copy_",
-                                                         "empty",
-                                                         "zeros",
-                                                         "ones",
-                                                         "full",
-                                                         "rand",
-                                                         "randn",
-                                                         "randint",
-                                                         "randperm",
-                                                         "arange",
-                                                         "tensor",
-                                                         "pin_memory"};
+                                                           "to",
+                                                           "copy_",
+                                                           "empty",
+                                                           "zeros",
+                                                           "ones",
+                                                           "full",
+                                                           "rand",
+                                                           "randn",
+                                                           "randint",
+                                                           "randperm",
+                                                           "arange",
+                                                           "tensor",
+                                                           "pin_memory"};
     if (op.empty() || !begins_with(op, "aten::")) {
         return true;
     }

@@ -50,7 +50,7 @@ void show(Document& document, const PathDisplay& paths, const Advice& advice) {
     if (!advice.change.empty()) {
         lines.push_back({"-> " + advice.change});
     }
-    document.say("\n");
+    document.show_empty_line();
     DocumentTable table(document, nullptr, {{nullptr, ""}, {nullptr, "", Align::kWrapped}});
     table.add({cell(figure_of(advice)), lines_cell(lines)});
 }
@@ -68,7 +68,7 @@ void put_legend(Document& document, const std::vector<Advice>& shown) {
     const auto has_figure = [](const Advice& one) { return one.saves_bytes.has_value(); };
     const bool has_known = std::any_of(shown.begin(), shown.end(), has_figure);
     const bool has_bound = !std::all_of(shown.begin(), shown.end(), has_figure);
-    document.say(shown.empty() ? "" : "\n");
+    document.say_lines(shown.empty() ? "" : "\n");
     document.say(has_known ? "saves: the peak falls by so much, by this change alone (the "
                              "recording, replayed)"
                            : "");
@@ -112,7 +112,7 @@ void put_advise(Document& document, const AdviseReport& report) {
     json.field("peak_bytes", found.device.peak_bytes);
     json.text_or_null("phase", found.phase).field("step", found.step);
     json.key("tried").begin_array().end_array();
-    document.say(head_text(report.reader));
+    document.say_lines(head_text(report.reader));
     document.say(peak_text(report));
     document.say(all.empty() ? "No rule finds anything, and no line holds a large part of it."
                              : "");
@@ -120,14 +120,16 @@ void put_advise(Document& document, const AdviseReport& report) {
     put_legend(document, first);
     put_pieces_of_advice(document, "advice", report.paths, all, report.top);
     if (shown < all.size()) {
-        document.say("\n  ... " + std::to_string(all.size() - shown) + " more (--top 0)");
+        document.show_empty_line();
+        document.say("  ... " + std::to_string(all.size() - shown) + " more (--top 0)");
     }
     const bool has_attempt = std::any_of(
         first.begin(), first.end(), [](const Advice& one) { return !one.attempt.empty(); });
-    document.say(has_attempt ? "\npeakline advise --try PROGRAM applies what needs no edit, and "
-                               "measures it."
-                             : "");
-    document.say(coverage_text(report.reader));
+    document.say_lines(has_attempt
+                           ? "\npeakline advise --try PROGRAM applies what needs no edit, and "
+                             "measures it."
+                           : "");
+    document.say_lines(coverage_text(report.reader));
     put_coverage(document.fields(), report.reader);
     put_health(document, report.reader, found.health);
 }

@@ -96,7 +96,8 @@ void put_lines(Document& document, const StateReport& report, const SegmentPins&
 void put_sets(Document& document, const StateReport& report, const SegmentPins& pins) {
     JsonWriter& json = document.fields().key("sets").begin_array();
     for (const PinningSet& set : pins.sets) {
-        document.say("\nTogether " + format_bytes(set.bytes) + ":");
+        document.show_empty_line();
+        document.say("Together " + format_bytes(set.bytes) + ":");
         json.begin_object().field("bytes", set.bytes).key("locations").begin_array();
         for (const uint32_t line : set.lines) {
             document.say("  " + label_text(report.paths, report.lines[line]), Tone::kVerbatim);
@@ -117,7 +118,7 @@ void put_head(Document& document, const StateReport& report, const ReservedCause
     json.field("reserved_bytes", causes.reserved_bytes);
     json.field("outside_bytes", state.outside_bytes);
     json.text_or_null("settings_fault", state.settings_fault);
-    document.say(head_text(report.reader));
+    document.say_lines(head_text(report.reader));
     document.say("Device " + std::to_string(state.device) + " at " + report.at +
                  " (t=" + format_seconds(seconds) + "): " + format_bytes(causes.reserved_bytes) +
                  " reserved in " + format_count(state.segments.size()) +
@@ -127,7 +128,7 @@ void put_head(Document& document, const StateReport& report, const ReservedCause
                      " of blocks lie in segments from before the recording");
     }
     document.say(state.settings_fault);
-    document.say("\n");
+    document.show_empty_line();
 }
 
 // What most of a cell is: the block or the free piece that covers most of it.
@@ -233,7 +234,7 @@ void put_fragmentation(Document& document, const StateReport& report) {
     const SegmentPins pins = pins_of_lines(report);
     put_head(document, report, causes);
     put_causes(document, causes);
-    document.say("\n");
+    document.show_empty_line();
     put_lines(document, report, pins);
     document.say("Lived, Longest: median and most, until freed or the end; Freed: how many were");
     put_sets(document, report, pins);
@@ -246,7 +247,7 @@ void put_map(Document& document, const StateReport& report) {
         return;
     }
     show_segments(document, report);
-    document.say(
+    document.say_lines(
         "# live  w freed, in use by another stream  . pinned  : rest of a unit\n"
         "_ unit and empty: returned by empty_cache()  - private pool");
 }

@@ -1,5 +1,6 @@
 #include "whatif_report.h"
 
+#include "report/render/format/printable.h"
 #include "report/render/format/shown_count.h"
 #include "report/render/table/run_facts.h"
 
@@ -9,7 +10,7 @@ namespace {
 constexpr const char* kAsRecorded = "as recorded";
 
 std::string line_text(const WhatIfReport& report, const Label& line) {
-    return label_text(report.paths, line);
+    return printable(label_text(report.paths, line));
 }
 
 std::string place_text(const WhatIfReport& report, const WhatIfRefusal& refused) {
@@ -17,7 +18,7 @@ std::string place_text(const WhatIfReport& report, const WhatIfRefusal& refused)
                        line_text(report, refused.line) + ", " +
                        "t=" + format_seconds(report.reader.seconds(refused.tick));
     text += refused.step ? ", step " + std::to_string(*refused.step) : "";
-    return text + (refused.phase.empty() ? "" : ", " + refused.phase);
+    return text + (refused.phase.empty() ? "" : ", " + printable(refused.phase));
 }
 
 // The first difference as one line; empty: there is none.
@@ -59,7 +60,7 @@ std::string verified_text(const WhatIfReport& report) {
         text += "This recording does not know pools, torch.cuda.empty_cache() and free memory: " +
                 format_count(run.guessed_empty_events.size()) + " emptied caches were guessed. " +
                 (can_see ? "Record it again to know them.\n"
-                         : "The backend " + backend +
+                         : "The backend " + printable(backend) +
                                " does not see them; record with --backend delegate.\n");
     }
     return text;
@@ -119,7 +120,7 @@ std::string name_of(const WhatIfRun& run) {
 
 std::string remarks(const WhatIfReport& report, const WhatIfRun& run) {
     std::string text;
-    const std::string name = name_of(run) + ": ";
+    const std::string name = printable(name_of(run)) + ": ";
     if (run.refused.has_value()) {
         text += name + "out of memory, " + place_text(report, *run.refused) + "\n";
     }
@@ -141,8 +142,8 @@ void show_runs(Document& document, const WhatIfReport& report) {
                       ? ": " + format_bytes(answer.device_bytes) +
                             ", of which others than torch have " +
                             format_bytes(answer.verified.other_bytes.value_or(0))
-                      : ": its size is not known") +
-                 "\n\n");
+                      : ": its size is not known"));
+    document.show_empty_line();
     std::string text = remarks(report, *answer.recorded);
     {
         DocumentTable table(document,
@@ -164,9 +165,10 @@ void show_runs(Document& document, const WhatIfReport& report) {
     const bool has_steps = answer.recorded->prediction.first_step.has_value();
     document.say("Allocs, Frees: calls of the device" +
                  std::string(has_steps ? " (after the first step)" : ""));
-    document.say(text.empty() ? "" : "\n" + text);
+    document.say_lines(text.empty() ? "" : "\n" + text);
+    document.show_empty_line();
     document.say(
-        "\nHolds while the program asks for the same blocks in the same order: one that "
+        "Holds while the program asks for the same blocks in the same order: one that "
         "looks at free memory, or tunes itself, may not.");
 }
 
@@ -260,8 +262,8 @@ void put_whatif(Document& document, const WhatIfReport& report) {
         put_for_programs(document.fields(), report);
         return;
     }
-    document.say(verified_text(report));
-    document.say(head_text(report.reader));
+    document.say_lines(verified_text(report));
+    document.say_lines(head_text(report.reader));
     if (report.answer.recorded.has_value()) {
         show_runs(document, report);
     }

@@ -180,8 +180,8 @@ void put_holders(Document& document, const HoldersReport& report) {
     json.field("found_count", list.found_count).field("found_bytes", list.found_bytes);
     json.field("total_bytes", list.total_bytes);
     json.field("row_count", static_cast<uint64_t>(list.rows.size()));
-    document.say(head_text(report.reader));
-    document.say(holder_search_text(report));
+    document.say_lines(head_text(report.reader));
+    document.say_lines(holder_search_text(report));
     put_holder_rows(document, "blocks", report, shown_count(report.top, list.rows.size()));
     if (searches.size() > 1) {
         document.say("Search " + std::to_string(search.search) + " of " +

@@ -5,6 +5,7 @@
 
 #include "report/render/blocks/holders_report.h"
 #include "report/render/blocks/oom_answer.h"
+#include "report/render/format/printable.h"
 #include "report/render/format/shown_count.h"
 #include "report/render/table/run_facts.h"
 #include "report/render/table/table_report.h"
@@ -28,10 +29,10 @@ std::string request_text(const OomReport& report) {
     text += autopsy.step ? ", step " + std::to_string(*autopsy.step) : "";
     const bool has_phase = !autopsy.phase.empty() && autopsy.phase != phase_name(Phase::kNone) &&
                            autopsy.phase != phase_name(Phase::kOther);
-    text += has_phase ? ", " + autopsy.phase : "";
-    text += autopsy.module.empty() ? "" : ", " + autopsy.module;
+    text += has_phase ? ", " + printable(autopsy.phase) : "";
+    text += autopsy.module.empty() ? "" : ", " + printable(autopsy.module);
     const std::string settings(report.reader.definitions().meta_text("allocator_settings"));
-    text += settings.empty() ? "" : "\nAllocator settings: " + settings;
+    text += settings.empty() ? "" : "\nAllocator settings: " + printable(settings);
     return text;
 }
 
@@ -124,7 +125,7 @@ void put_pins(Document& document, const OomReport& report) {
     const FreePieces* const pieces = report.autopsy.free_pieces();
     const bool is_shown = is_of_no_use(report.autopsy) || !document.is_for_people();
     const bool has_rows = pieces != nullptr && !pieces->pins.empty() && is_shown;
-    document.say(has_rows ? "\n" : "");
+    document.say_lines(has_rows ? "\n" : "");
     DocumentTable table(document,
                         "pins",
                         {{"free_bytes", "Free beside"},
@@ -149,7 +150,7 @@ void put_others(Document& document, const OomReport& report) {
         json.field("count", one.count).field("last_number", one.last_number).end_object();
     }
     json.end_array();
-    document.say(report.others.empty() ? "" : "\n");
+    document.say_lines(report.others.empty() ? "" : "\n");
     const size_t shown = std::min(kOtherLines, report.others.size());
     for (size_t i = 0; i < shown; ++i) {
         const RefusedLine& one = report.others[i];
@@ -165,15 +166,17 @@ void put_others(Document& document, const OomReport& report) {
 void put_holders(Document& document, const OomReport& report) {
     if (report.holders == nullptr) {
         document.fields().key("holders").begin_array().end_array();
-        document.say(report.reader.definitions().holder_searches.empty()
-                         ? ""
-                         : "\nNo search for holders saw a block that was live then (peakline "
-                           "holders).");
+        document.say_lines(report.reader.definitions().holder_searches.empty()
+                               ? ""
+                               : "\nNo search for holders saw a block that was live then (peakline "
+                                 "holders).");
         return;
     }
     const RefusedHolders& found = *report.holders;
     const HoldersReport holders = {report.reader, found.list, report.top, report.paths};
-    document.say("\nWhat keeps the largest blocks alive\n" + holder_search_text(holders));
+    document.show_empty_line();
+    document.say("What keeps the largest blocks alive");
+    document.say_lines(holder_search_text(holders));
     if (found.gone_bytes != 0) {
         document.say("It did not look at " + format_bytes(found.gone_bytes) +
                      " of the largest blocks then.");
@@ -225,16 +228,16 @@ void put_oom(Document& document, const OomReport& report) {
     put_head(document.fields(), report.reader, report.refused);
     document.fields().begin_object();
     put_request(document.fields(), report);
-    document.say(oom_answer(report), Tone::kAnswer);
-    document.say("\n");
-    document.say(head_text(report.reader));
-    document.say(request_text(report));
-    document.say("\n");
+    document.say_lines(oom_answer(report), Tone::kAnswer);
+    document.show_empty_line();
+    document.say_lines(head_text(report.reader));
+    document.say_lines(request_text(report));
+    document.show_empty_line();
     put_device_use(document, report);
     const bool has_rows = !report.autopsy.lines.rows.empty();
-    document.say(has_rows ? "\n" : "");
+    document.say_lines(has_rows ? "\n" : "");
     put_rows(document, report, "categories", report.autopsy.categories);
-    document.say(has_rows ? "\n" : "");
+    document.say_lines(has_rows ? "\n" : "");
     put_rows(document, report, "rows", report.autopsy.lines);
     put_pins(document, report);
     put_holders(document, report);

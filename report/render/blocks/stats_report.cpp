@@ -154,25 +154,25 @@ void put_facts(JsonWriter& json, const StatsReport& report) {
 void put_stats(Document& document, const StatsReport& report) {
     const bool allocated = report.selection.request.measure == format::Measure::kAllocated;
     put_facts(document.fields(), report);
-    document.say(head_text(report.reader));
-    document.say(coverage_text(report.reader));
+    document.say_lines(head_text(report.reader));
+    document.say_lines(coverage_text(report.reader));
     put_whole_run(document, report);
     put_records(document, report);
     document.say("Allocated over the whole trace: " + format_bytes(report.stats.allocated_bytes) +
                  " in " + format_count(report.stats.alloc_count) + " allocations");
     put_histogram(document, allocated ? report.totals.block_sizes : report.totals.requested_sizes);
-    document.say(where_text(report.selection, report.part));
+    document.say_lines(where_text(report.selection, report.part));
     document.say("Most bytes over the whole trace:");
     put_rows(document, report, "by_bytes", report.stats.by_bytes);
     document.say("Most allocations over the whole trace:");
     put_rows(document, report, "by_count", report.stats.by_count);
-    document.say(stacks_text(report.reader, report.selection));
+    document.say_lines(stacks_text(report.reader, report.selection));
     put_threads(document, report);
     document.say(report.totals.phases.empty() ? "" : "Phases:");
     for (const std::string& phase : report.totals.phases) {
         document.say("  " + phase);
     }
-    document.say(unmatched_text(report.unmatched_module_count));
+    document.say_lines(unmatched_text(report.unmatched_module_count));
     put_health(document, report.reader, report.totals.health);
 }
 

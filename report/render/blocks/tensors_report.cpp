@@ -106,20 +106,20 @@ void put_tensors(Document& document, const TensorsReport& report) {
     put_where(json, report.selection, report.part);
     json.field("row_count", static_cast<uint64_t>(rows.size()));
     json.field("hidden_count", list.hidden_count).field("hidden_bytes", list.hidden_bytes);
-    document.say(head_text(report.reader));
+    document.say_lines(head_text(report.reader));
     document.say(
         (report.selection.during.empty() ? "Live at " : "Live at some time during ") +
         moment_text(report.selection.request.moment) + ": " + format_bytes(list.total_bytes) +
         " in " +
         format_count(rows.size() + list.hidden_count + report.result.blocks.left_out_count) +
         " blocks");
-    document.say(where_text(report.selection, report.part));
+    document.say_lines(where_text(report.selection, report.part));
     put_rows(document, report);
     if (list.hidden_count != 0) {
         document.say(format_count(list.hidden_count) + " smaller blocks not shown, " +
                      format_bytes(list.hidden_bytes));
     }
-    document.say(frees_text(report.reader));
+    document.say_lines(frees_text(report.reader));
     put_health(document, report.reader, report.result.health);
 }
 

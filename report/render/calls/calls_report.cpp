@@ -10,7 +10,7 @@ void put_calls_head(Document& document, const CallsReport& report) {
     document.fields().field("schema_version", 1).field("file", report.reader.name());
     const bool is_sum = report.selection.request.device.kind == DeviceChoiceKind::kAll;
     put_device(document.fields(), report.chosen.device, scope_of(is_sum));
-    document.say(head_text(report.reader));
+    document.say_lines(head_text(report.reader));
     document.show_fact("peak_bytes", "Max mem", bytes_cell(report.chosen.peak_bytes));
     const std::string& during = report.selection.during;
     document.fields().text_or_null("during", during);

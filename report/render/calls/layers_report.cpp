@@ -8,7 +8,7 @@ void put_layers(Document& document, const CallsReport& report) {
     const std::vector<LayerRow> rows = build_layers(report.result, report.rules);
     const uint64_t shown = shown_count(report.top, rows.size());
     document.fields().field("row_count", static_cast<uint64_t>(rows.size()));
-    document.say(
+    document.say_lines(
         rows.empty()
             ? "No modules in this trace: its stacks name none (record Python stacks)."
             : "Held = most memory this layer and its children had at once. Peak while = level of"

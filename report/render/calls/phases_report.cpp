@@ -76,9 +76,8 @@ void show_intervals(Document& document,
                     const std::vector<PhaseInterval>& intervals,
                     uint64_t left_out_steps) {
     const PhaseTable& phases = report.result.table;
-    const uint64_t end = left_out_steps == 0
-                             ? UINT64_MAX
-                             : phases.first_step + phases.steps.size() - left_out_steps;
+    const uint64_t end =
+        left_out_steps == 0 ? UINT64_MAX : phases.first_step + phases.steps.size() - left_out_steps;
     DocumentTable table(document,
                         nullptr,
                         {{nullptr, "Step"},
@@ -142,12 +141,11 @@ void put_notes(Document& document, const PhasesReport& report) {
     document.say(notes.empty() ? "" : "Notes of the program:");
     const uint64_t shown =
         document.is_for_people() ? shown_count(report.top, notes.size()) : notes.size();
-    DocumentTable table(document,
-                        "notes",
-                        {{"seconds", "Time"},
-                         {"level_bytes", "Level"},
-                         {"text", "Note", Align::kLeft}},
-                        2);
+    DocumentTable table(
+        document,
+        "notes",
+        {{"seconds", "Time"}, {"level_bytes", "Level"}, {"text", "Note", Align::kLeft}},
+        2);
     for (size_t i = 0; i < shown; ++i) {
         table.add({seconds_cell(report.reader.seconds(notes[i].tick)),
                    bytes_cell(notes[i].levels.of(report.chosen.device).end_bytes),
@@ -190,7 +188,7 @@ void put_phases(Document& document, const PhasesReport& report) {
     json.field("measure", measure_name(report.selection.request.measure));
     json.field("step_source", source_name(table.step_source));
     json.field("last_step_ended", table.last_step_ended);
-    document.say(head_text(report.reader));
+    document.say_lines(head_text(report.reader));
     document.show_fact("peak_bytes", "Max mem", bytes_cell(report.chosen.peak_bytes));
     document.say(steps_sentence(table));
     put_earlier(document, report);

@@ -51,7 +51,14 @@ JsonWriter& Document::dropped() {
     return dropped_;
 }
 
-void Document::say(std::string_view text, Tone tone) {
+void Document::say(const std::string& sentence, Tone tone) {
+    if (is_for_people() && !sentence.empty()) {
+        json_.begin_object().field("text", printable(sentence));
+        json_.field("tone", tone_name(tone)).end_object();
+    }
+}
+
+void Document::say_lines(std::string_view text, Tone tone) {
     while (is_for_people() && !text.empty()) {
         const size_t end = std::min(text.find('\n'), text.size());
         json_.begin_object().field("text", printable(std::string(text.substr(0, end))));

@@ -47,8 +47,12 @@ public:
     // The open object for programs.
     JsonWriter& fields() { return is_for_people() ? dropped() : json_; }
 
-    // Each line is a paragraph; spaces before it stay. Nothing for an empty text.
-    void say(std::string_view text, Tone tone = Tone::kPlain);
+    // One sentence, which may hold names: a line break in it is part of a name and is not shown.
+    // Spaces before it stay. Nothing for an empty text.
+    void say(const std::string& sentence, Tone tone = Tone::kPlain);
+    // Lines whose names are printable already, see printable().
+    void say_lines(std::string_view text, Tone tone = Tone::kPlain);
+    void show_empty_line() { say_lines("\n"); }
     // An empty line on a terminal.
     void show_gap();
     // On one line, or one below the other.

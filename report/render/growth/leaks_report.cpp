@@ -422,7 +422,7 @@ void put_facts(JsonWriter& json, const LeaksReport& report) {
 
 void put_leaks(Document& document, const LeaksReport& report) {
     put_facts(document.fields(), report);
-    document.say(head_text(report.reader));
+    document.say_lines(head_text(report.reader));
     put_growth(document, report);
     put_reserved(document, report);
     put_following(document, report);
@@ -446,7 +446,7 @@ void put_leaks(Document& document, const LeaksReport& report) {
                      ? "Only the kept events were looked at: what steps before them held is known "
                        "by line, function, file and stack"
                      : "");
-    document.say(coverage_text(report.reader));
+    document.say_lines(coverage_text(report.reader));
     put_coverage(document.fields(), report.reader);
     put_health(document, report.reader, report.result.health);
 }

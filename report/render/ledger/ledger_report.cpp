@@ -43,10 +43,13 @@ void put_lines(DocumentTable& table,
     for (size_t i = 0; i < shown; ++i) {
         const LedgerLine& line = part.lines[i];
         table.add_words(
-            {"", "  " + format_bytes(line.bytes) + "  " + label_text(report.paths, line.label), ""});
+            {"",
+             "  " + format_bytes(line.bytes) + "  " + label_text(report.paths, line.label),
+             ""});
     }
     if (shown < part.lines.size()) {
-        table.add_words({"", "  and " + format_count(part.lines.size() - shown) + " more lines", ""});
+        table.add_words(
+            {"", "  and " + format_count(part.lines.size() - shown) + " more lines", ""});
     }
 }
 
@@ -83,9 +86,9 @@ void put_ledger(Document& document, const LedgerReport& report) {
     json.field("unexplained_bytes", ledger.unexplained_bytes);
     json.field("other_processes_known", ledger.knows_others);
     json.field("grown_by_next_sample_bytes", ledger.next_growth_bytes);
-    document.say(head_text(report.reader));
-    document.say("Device " + std::to_string(ledger.device) + " at " + report.at + " (t=" +
-                 format_seconds(seconds) + "): " + format_bytes(ledger.used_bytes) +
+    document.say_lines(head_text(report.reader));
+    document.say("Device " + std::to_string(ledger.device) + " at " + report.at +
+                 " (t=" + format_seconds(seconds) + "): " + format_bytes(ledger.used_bytes) +
                  " in use of " + format_bytes(ledger.total_bytes));
     {
         DocumentTable table(document, "parts", part_columns());
@@ -100,7 +103,8 @@ void put_ledger(Document& document, const LedgerReport& report) {
                      " more were in use, requested by no known caller: since when is not known.");
     }
     if (!ledger.beside.empty()) {
-        document.say("\nBeside it, memory of the host:");
+        document.show_empty_line();
+        document.say("Beside it, memory of the host:");
     }
     DocumentTable host(document, "beside", part_columns());
     put_parts(host, report, ledger.beside);

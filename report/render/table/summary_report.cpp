@@ -144,7 +144,7 @@ void put_summary(Document& document, const TableReport& report) {
     }
     put_head(document, report);
     document.show_facts(summary_facts(report), true);
-    document.say(where_text(report.selection, report.part));
+    document.say_lines(where_text(report.selection, report.part));
     document.show_gap();
     document.say("Top of device " + device_text(report.result) + " at " +
                      moment_text(report.selection.request.moment),
@@ -158,7 +158,7 @@ void put_summary(Document& document, const TableReport& report) {
               hidden("count"),
               {"key", head_of_keys(report.selection.row_keys), Align::kLeft}});
     document.show_gap();
-    document.say(stacks_text(report.reader, report.selection));
+    document.say_lines(stacks_text(report.reader, report.selection));
     put_run_notes(document, report);
 }
 

@@ -152,7 +152,7 @@ void put_health(JsonWriter& json, const TraceReader& reader, const TraceHealth& 
 
 void put_health(Document& document, const TraceReader& reader, const TraceHealth& health) {
     put_health(document.fields(), reader, health);
-    document.say(health_text(health), Tone::kWarning);
+    document.say_lines(health_text(health), Tone::kWarning);
 }
 
 std::string head_of_keys(const std::vector<std::string>& keys) {
@@ -203,7 +203,7 @@ void put_table(Document& document, const TableReport& report) {
     json.field("row_count", static_cast<uint64_t>(report.table.rows.size()));
     put_head(document, report);
     document.show_facts(table_facts(report), false);
-    document.say(where_text(selection, report.part));
+    document.say_lines(where_text(selection, report.part));
     document.show_gap();
     put_rows(document,
              report,

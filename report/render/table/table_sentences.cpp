@@ -170,7 +170,7 @@ std::string frees_text(const TraceReader& reader) {
 }
 
 void put_head(Document& document, const TableReport& report) {
-    document.say(run_head_text(report.reader));
+    document.say_lines(run_head_text(report.reader));
     document.say(too_low_sentence(zero_size_count(report.value_reads)), Tone::kWarning);
 }
 
@@ -207,13 +207,13 @@ std::string outside_text(const TableReport& report) {
 }
 
 void put_run_notes(Document& document, const TableReport& report) {
-    document.say(out_of_memory_text(report), Tone::kWarning);
-    document.say(outside_text(report));
-    document.say(coverage_text(report.reader));
-    document.say(unmatched_text(report.unmatched_module_count));
-    document.say(health_text(report.result.health), Tone::kWarning);
-    document.say(stopped_text(report.reader), Tone::kWarning);
-    document.say(value_reads_text(report.value_reads, report.paths));
+    document.say_lines(out_of_memory_text(report), Tone::kWarning);
+    document.say_lines(outside_text(report));
+    document.say_lines(coverage_text(report.reader));
+    document.say_lines(unmatched_text(report.unmatched_module_count));
+    document.say_lines(health_text(report.result.health), Tone::kWarning);
+    document.say_lines(stopped_text(report.reader), Tone::kWarning);
+    document.say_lines(value_reads_text(report.value_reads, report.paths));
 }
 
 std::string pinned_text(const TableReport& report) {
@@ -230,10 +230,10 @@ std::string pinned_text(const TableReport& report) {
 }
 
 void put_table_notes(Document& document, const TableReport& report) {
-    document.say(pinned_text(report));
-    document.say(makes_rows(report.selection, "freed-by") ? frees_text(report.reader) : "");
-    document.say(stacks_text(report.reader, report.selection));
-    document.say(devices_text(report.result));
+    document.say_lines(pinned_text(report));
+    document.say_lines(makes_rows(report.selection, "freed-by") ? frees_text(report.reader) : "");
+    document.say_lines(stacks_text(report.reader, report.selection));
+    document.say_lines(devices_text(report.result));
     put_run_notes(document, report);
 }
 

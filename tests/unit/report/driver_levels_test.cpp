@@ -149,7 +149,7 @@ TEST_CASE("a key that needs lives is refused for memory of the driver", "[measur
     ReportOptions options;
     options.selection = measured("device");
     CHECK_THROWS_WITH(make_summary(trace.reader, options),
-                      Catch::Contains("table, timeline and ledger know"));
+                      Catch::Contains("table, timeline and ledger also know"));
 }
 
 TEST_CASE("the timeline shows the level of the chosen measure", "[measure]") {
