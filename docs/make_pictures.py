@@ -45,7 +45,7 @@ def record(folder: Path) -> Path:
 
 
 def on_terminal(folder: Path, *words: str) -> str:
-    """Return what a command writes to a terminal, with its colours."""
+    """Return the output of a command on a terminal, with its colours."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
     process = subprocess.Popen(

@@ -48,7 +48,6 @@ NOT_YET: dict[str, int] = {
     "allocator/capture": 15,
     "allocator/record": 83,
     "allocator/torch": 15,
-    "docs": 111,
     "pyhook/peakline": 851,
     "report": 2,
     "report/page": 117,
