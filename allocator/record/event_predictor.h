@@ -7,9 +7,9 @@
 // Note [Slots that stay] in live_set.h) and the bytes it became in the trace. When the next event
 // is the predicted one (same address, sizes, context, stream and device), only counting and copying
 // a few bytes is left: no lookup in the live set, no class, no encoding. Every prediction is
-// compared before it is believed, and an event that needs more (a checkpoint, an open phase, a
-// total of torch's that differs from ours) takes the long way. In a program without loops logging
-// would be wasted: while eight of nine events are mispredicted, learning pauses for some time.
+// compared before it is used, and an event that needs more (a checkpoint, an open phase, a total of
+// torch's that differs from ours) takes the slow path. In a program without loops logging would be
+// wasted: while eight of nine events are mispredicted, learning pauses for some time.
 #pragma once
 
 #include <algorithm>
@@ -55,7 +55,7 @@ static_assert(sizeof(PredictedAlloc) == 56);
 
 class EventPredictor {
 public:
-    // The allocation that should come; one of zeros, which is none, where a free should.
+    // The allocation that should come; one of zeros, which is none, if a free should come.
     const PredictedAlloc& predicted() const { return predictor_.predicted(); }
     // Whether the next event should be a free.
     bool predicts_free() const { return predictor_.predicted_number() < kSlots; }
@@ -80,9 +80,9 @@ public:
             predictor_.miss_number(slot);
         }
     }
-    // A new trace: bytes that were written to another one mean nothing there.
+    // For a new trace: bytes that were written to another one are meaningless there.
     void forget() { predictor_.forget(); }
-    // Fetches what should come after the predicted event.
+    // Fetches the entry that should come after the predicted event.
     void prefetch() const { predictor_.prefetch_second(); }
 
 private:

@@ -1,5 +1,5 @@
-// Globals that every event reads stand side by side, whatever file they are of: a few cache lines
-// and one page instead of a dozen. (Functions of every event are gnu::hot for the same reason: the
+// Globals that every event reads are adjacent, from whatever file: a few cache lines and one page
+// instead of a dozen. (Functions of every event are gnu::hot for the same reason: the
 // linker puts them side by side, on two pages instead of ten.)
 //
 // Note [In one line]

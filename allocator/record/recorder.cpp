@@ -19,7 +19,7 @@ alignas(kStoragePage) unsigned char g_recorder_storage[kStorageBytes];
 
 namespace {
 
-// Before the constructors of other files and libraries that need this one.
+// Runs before the constructors of other files and libraries that need this one.
 [[gnu::constructor(101)]] void construct() {
     new (g_recorder_storage) Recorder;
 }
@@ -193,10 +193,10 @@ void Recorder::report_trouble_slow() {
 }
 
 // Note [Forks that nobody hears of]
-// A child of _Fork(), or of the system call, runs no handlers, and does not have the mapped chunk:
-// its first event would end it. So the kernel gives every child zeros for the recorder, which is
-// how it stands before init(): not usable, not tracing, its locks free. Older kernels than Linux
-// 4.14 do not; there child_after_fork() does what it can.
+// A child of _Fork(), or of the system call, runs no handlers and lacks the mapped chunk: its first
+// event would end it. So the kernel gives every child zeros for the recorder, its state before
+// init(): not usable, not tracing, locks free. Kernels before Linux 4.14 cannot do this; there
+// child_after_fork() resets as much as it can.
 void Recorder::prepare_fork() {
     opener_lock_.lock();
     lock_.lock();
@@ -216,7 +216,8 @@ void Recorder::child_after_fork() {
     lock_.reset_after_fork();
     opener_lock_.reset_after_fork();
     opener_.store(nullptr, std::memory_order_relaxed);
-    // CUDA does not survive a fork either: the child records nothing, its parent's file is safe.
+    // CUDA does not survive a fork either: the child records nothing, and its parent's file is
+    // safe.
     usable_ = false;
     tracing_.store(false, std::memory_order_relaxed);
     writer_.abandon();

@@ -1,8 +1,8 @@
 // The recorder: one ordered stream of allocations and frees, the live set and the exact peaks of
 // every device, and the trace file. Hooks and the delegating allocator call it from any thread.
 // One leaf lock orders everything; under it we call nobody, and memory is mapped, never malloc'ed.
-// Knows neither torch nor Python. On trouble it counts, calls the trouble handler once, and goes
-// on without the file: levels and peaks stay exact. It is never destroyed: late frees still come.
+// Knows neither torch nor Python. On trouble it counts, calls the trouble handler once, and
+// continues without the file: levels and peaks stay exact. Never destroyed: late frees still come.
 #pragma once
 
 #include <atomic>
@@ -28,14 +28,14 @@ struct RecorderCounters {
     uint64_t unknown_frees;    // of blocks made before recording began
     uint64_t records_dropped;  // not in the trace file
     uint64_t bytes_dropped;
-    uint64_t baseline_corrections;  // times torch's own total differed from ours
+    uint64_t baseline_corrections;  // number of times that torch's own total differed from ours
     uint64_t stack_table_full;
     uint64_t trace_bytes;
     uint64_t trace_events;
 };
 
-// Lives in static storage, which is zero at first. Members are ordered by how often events use
-// them, not by how well they pack.
+// Lives in static storage, which starts as zeros. The most used members come first, even if that
+// costs padding.
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding, cppcoreguidelines-pro-type-member-init)
 class Recorder {
 public:
@@ -48,9 +48,9 @@ public:
     bool init(TroubleHandler on_trouble);
 
     StackTable& table() { return table_; }
-    // relaxed: a hook that reads an old value records one block as traced or untraced; the mark
-    // in the stream, made under the lock, decides for levels and peaks.
-    // The context of blocks allocated while tracing is off.
+    // The context of blocks allocated while tracing is off. relaxed: a hook that reads an old value
+    // records one block as traced or untraced; the mark in the stream, made under the lock, decides
+    // for levels and peaks.
     uint32_t untraced_context() const { return untraced_context_; }
     bool is_tracing() const { return tracing_.load(std::memory_order_relaxed); }
     bool uses_several_gpus() const { return used_gpus_.load(std::memory_order_relaxed) > 1; }
@@ -63,23 +63,23 @@ public:
 
     enum class FreeKind { kCompleted, kDeferred };
     // kDeferred: freed, but in use on another stream until record_free_completed(address).
-    // `context`: where it was freed, 0 when the recording does not want to know.
+    // `context`: of the free, 0 if the recording has no contexts of frees.
     void record_free(uint64_t address,
                      uint32_t device,
                      FreeKind kind,
                      uint64_t torch_total_bytes,
                      uint32_t context = 0);
     void record_free_completed(uint64_t address);
-    // A free reported at the call, before it happens: counts only for a block recorded without the
-    // allocator's report; for any other the report follows and is the one that counts.
+    // A free reported at the call, before it happens. It counts only for a block recorded without
+    // the allocator's report; for any other block the later report counts.
     void record_unreported_free(uint64_t address, uint32_t context = 0);
 
     // ---- blocks from before the hooks: recorder_adoption.cpp ----
 
-    // For an allocator that is in use already: begin, put the hooks in place, ask it for its
-    // blocks, adopt. See Note [Blocks from before] in recorder_adoption.cpp.
+    // For an allocator that is already in use: begin, install the hooks, query it for its blocks,
+    // adopt. See Note [Blocks from before] in recorder_adoption.cpp.
     struct AdoptedBlock {
-        uint64_t address;  // 0: stands for all blocks of its device
+        uint64_t address;  // 0: represents all blocks of its device
         uint64_t requested_bytes;
         uint64_t block_bytes;
         uint32_t stream;
@@ -87,7 +87,7 @@ public:
         bool is_deferred;  // freed, but in use on another stream
     };
     void begin_adoption();
-    // As untraced blocks. Returns the bytes of those that were not known.
+    // Adds them as untraced blocks. Returns the bytes of those that were not known.
     uint64_t adopt(const AdoptedBlock* blocks, size_t count);
 
     // ---- rare records: recorder_records.cpp ----
@@ -98,16 +98,16 @@ public:
                         uint64_t address,
                         uint64_t bytes,
                         uint64_t pool = 0);
-    // All records side by side.
+    // Writes all its records next to each other.
     void record_out_of_memory(const format::OutOfMemory& request,
                               const format::Refusal& refusal,
                               uint64_t pool = 0);
-    // See Note [Driver records] in format/events.h. Levels and peaks do not know of them. Only
-    // memory of a device, or of the host and page-locked, opens a trace that waits for its first
-    // record.
+    // See Note [Driver records] in format/events.h. Levels and peaks do not include them. A trace
+    // that waits for its first record is opened only by memory of a device and by page-locked
+    // memory of the host.
     void record_driver_alloc(const format::DriverAlloc& request);
-    // Any other rare record; nothing where no trace is open. It opens none: who opens one records
-    // again what still holds.
+    // Writes any other rare record if a trace is open. It opens none: the code that opens one
+    // repeats the records that are still valid.
     template <class Record>
     void record(const Record& record) {
         const LockGuard guard(lock_);
@@ -116,18 +116,18 @@ public:
         }
     }
     // A phase's peak is known from its marks on, so they are recorded once: after opening a trace
-    // record() repeats those that still hold.
+    // record() repeats those that are still valid.
     void record_mark(format::MarkKind kind, uint32_t thread, uint32_t string);
     void record_scope(format::ScopeAction action, uint32_t thread, uint32_t string);
-    // Beside the scopes: of the methods of optimizers.
+    // In addition to the scopes: a method of an optimizer.
     void record_step(StepAction action);
-    // Where the scope that began last on this thread was called. `context`: of StackTable.
+    // The call site of the scope that began last on this thread. `context`: id of StackTable.
     void record_scope_caller(uint32_t context);
 
-    // ---- what objects say of blocks: recorder_objects.cpp ----
+    // ---- facts about blocks from objects: recorder_objects.cpp ----
 
     // Storages of tensors: live blocks at these addresses, each reported once for its kind. Returns
-    // how many addresses are no block's.
+    // the number of addresses without a block.
     struct ReportedTensor {
         uint64_t address = 0;
         uint32_t tensor = 0;  // id of StackTable::intern_tensor
@@ -135,8 +135,8 @@ public:
         uint32_t type = 0;  // id of StackTable::intern_tensor_type; 0: not known
     };
     size_t report_tensors(const ReportedTensor* tensors, size_t count);
-    // Results of an operator: live blocks at these addresses, without those older than
-    // block_count() was when it began.
+    // Results of an operator: live blocks at these addresses. `first_ordinal` is block_count() at
+    // its begin; older blocks are left out.
     struct MadeTensor {
         uint64_t address;
         uint32_t type;  // id of StackTable::intern_tensor_type
@@ -144,31 +144,32 @@ public:
     void report_made_tensors(uint64_t first_ordinal, const MadeTensor* tensors, size_t count);
     uint64_t block_count();  // so far
 
-    // Copies the blocks that are live now, as many as `room` allows; returns how many there are.
+    // Copies up to `room` of the live blocks; returns the number of all live blocks.
     size_t copy_live_blocks(LiveBlock* out, size_t room);
     // A result of our search; see Note [Holders] in format/definitions.h.
     struct FoundHolder {
         uint64_t address;  // of a block that was live when the search began
-        uint64_t ordinal;  // as copy_live_blocks() has it
+        uint64_t ordinal;  // from copy_live_blocks()
         format::HolderKind kind;
         uint32_t more_count;
         const char* text;
         size_t length;
     };
-    // Fills in number and time of the search. Returns the number, 0: nothing was written, since
-    // there is no trace or it has many searches already. Holders of blocks that are gone are left
-    // out.
+    // Fills in number and time of the search. Returns the number; 0: nothing was written, because
+    // there is no trace or it already has many searches. Leaves out holders of blocks that were
+    // freed.
     uint32_t record_holders(format::HolderSearch search, const FoundHolder* holders, size_t count);
 
     // ---- tracing, levels, counters: recorder.cpp ----
 
     void start_tracing();
     void stop_tracing();
-    // Forgets peaks and totals; levels stay. So does the file, where it keeps peaks, not events.
+    // Forgets peaks and totals; levels stay. A file that keeps peaks instead of events forgets them
+    // too.
     void reset_peaks();
 
     RecorderCounters counters();
-    // On all GPUs, while tracing, since the peaks were reset.
+    // On all GPUs, while tracing, since the last reset of the peaks.
     uint64_t total_allocated_bytes();
     // Levels now and peak of one device, or 0 for an unknown device.
     uint64_t peak_bytes(uint32_t device, format::Measure measure);
@@ -183,53 +184,52 @@ public:
         unsigned char run_uuid[16] = {};
         Keep keep;
     };
-    // A file only for processes that record something: `opener` is called once, before the first
-    // block or mark, and opens the trace. It may take its time and must not record.
+    // Only processes that record something get a file: `opener` is called once, before the first
+    // block or mark, and opens the trace. It may be slow and must not record.
     using Opener = void (*)();
     void open_at_first_record(Opener opener) {
-        // release: what the opener uses was set up before.
+        // release: the setup of the opener is visible before it.
         opener_.store(opener, std::memory_order_release);
     }
 
-    // Opens a trace file: everything known is defined in it, the live set of this moment stands at
-    // its begin as untraced blocks, and peaks start anew. Returns 0 or an errno.
+    // Opens a trace file: it begins with definitions of everything known and with the current live
+    // set as untraced blocks, and peaks start anew. Returns 0 or an errno.
     int open_trace(const TraceOptions& options);
     void put_meta(const char* key, const char* value, size_t value_length);
-    // How other processes changed the open file.
+    // Changes to the open file by other processes.
     FileTarget::Loss trace_loss();
-    // The whole path of the file opened last, or that could not be opened.
+    // The whole path of the last file that was opened, or failed to open.
     const char* trace_path() const { return file_.path(); }
-    // Marks a clean end, seals, and closes. Frees and allocations after it are counted only: late
-    // ones of a dying process are no part of the run.
+    // Marks a clean end, seals, and closes. Later frees and allocations are only counted: those of
+    // an ending process are not part of the run.
     void close_trace();
     // Marks the end of the program's main in a trace that is open.
     void record_main_end();
     // Whether this thread may call the recorder once more before the process ends. A signal handler
-    // that leaves may have interrupted it in the midst of a call: then the trace stays as it is,
-    // readable, but without an end.
+    // that exits may have interrupted a call of this thread: then the trace stays readable but
+    // without an end.
     bool may_end();
     bool has_trace() const { return writer_.is_open(); }
 
     // A trace without events: definitions and the live sets at peak and now. For reports that
-    // need no file.
-    // simulated: the name of the simulated device, or "".
+    // need no file. `simulated`: the name of the simulated device, or "".
     bool write_summary(MemoryTarget* target, const char* simulated);
 
     // ---- fork: recorder.cpp ----
 
-    // Fork: the parent goes on, the child must not write into its parent's file.
+    // The parent continues; the child must not write into its parent's file.
     void prepare_fork();
     void parent_after_fork();
     void child_after_fork();
 
 private:
-    // All of these are called with lock_ held.
+    // Call all of these with lock_ held.
     DeviceLevels* device_levels(uint32_t device) {
         return device < format::kDeviceCount && devices_[device].used ? &devices_[device]
                                                                       : device_levels_slow(device);
     }
     [[gnu::noinline, gnu::cold]] DeviceLevels* device_levels_slow(uint32_t device);
-    // Prepares the next event. To be called after everything that moves blocks.
+    // Prepares the next event. Call it after everything that moves blocks.
     void fetch_ahead() {
         predictor_.prefetch();
         next_block_ = live_set_.at(predictor_.predicted_slot());
@@ -237,11 +237,11 @@ private:
         __builtin_prefetch(next_block_);
         __builtin_prefetch(reinterpret_cast<const char*>(next_block_ + 1) - 1);
     }
-    // The short way for the predicted event, which needs only counting and copying. False, with
-    // nothing done: another event came, or this one needs more.
+    // The fast path for the predicted event, which needs only counting and copying. False, with
+    // nothing done: another event came, or this one needs more work.
     bool record_predicted_alloc(const AllocEvent& event, uint64_t torch_total_bytes);
     bool record_predicted_free(uint64_t address, uint64_t torch_total_bytes);
-    // By value: taking its address would force callers to spill it, on the short way too.
+    // By value: taking its address would force callers to spill it, on the fast path too.
     [[gnu::noinline]] void record_unpredicted_alloc(AllocEvent event, uint64_t torch_total_bytes);
     [[gnu::noinline]] void record_unpredicted_free(uint64_t address,
                                                    uint32_t device,
@@ -255,18 +255,18 @@ private:
     static uint64_t gpu_bytes_of(const LiveBlock& block) {
         return format::is_of_host(block.device) ? 0 : block.block_bytes;
     }
-    // A block that is in the live set now, but in no view yet. Returns the time of the event.
+    // Counts a block that is in the live set, but in no view yet. Returns the time of the event.
     uint64_t count_new(DeviceLevels& levels, LiveBlock& block);
-    // The same, and in all views.
+    // The same, and counts it in all views.
     uint64_t count_alloc(DeviceLevels& levels, LiveBlock& block, bool is_traced);
-    // The live block at this address, mostly without asking the index; nullptr: none.
+    // The live block at this address, mostly without a lookup in the index; nullptr: none.
     LiveBlock* find_block(uint64_t address) {
         return next_block_->address == address && LiveSet::is_live(*next_block_)
                    ? next_block_
                    : live_set_.find(address);
     }
     void remove_block(LiveBlock* block, uint64_t tick, uint32_t context = 0);
-    // A block whose bytes torch counts no more; phases do not know yet.
+    // For a block that torch no longer counts; phases still count it.
     void count_freed(DeviceLevels& levels, const LiveBlock& block);
     void drop_from_allocated(LiveBlock* block);
     size_t report_some_tensors(const ReportedTensor* tensors, size_t count);
@@ -276,7 +276,7 @@ private:
     void remember_freed(uint64_t address);
     // The baseline block of a device: below every real address.
     static uint64_t baseline_address(uint32_t device) { return uint64_t{device} + 1; }
-    // After an event of a device that is known: whether torch counts what we count.
+    // After an event of a known device: checks that torch's count equals ours.
     void check_total(uint32_t device, uint64_t torch_total_bytes) {
         if (devices_[device].allocated.level_bytes() != torch_total_bytes &&
             torch_total_bytes != kUnknownTotal) {
@@ -286,7 +286,7 @@ private:
     [[gnu::noinline, gnu::cold]] void correct_baseline_slow(uint32_t device,
                                                             uint64_t torch_total_bytes);
     void write_live_set_slow();
-    // The pool of the record that was put last.
+    // Writes the pool of the previous record.
     void put_pool(uint64_t pool, uint64_t tick) {
         if (pool != 0) {
             writer_.put(format::InPool{pool}, tick);
@@ -298,7 +298,7 @@ private:
         check_writer();
     }
     // Every view counts from this moment: its level is the first candidate for its peak.
-    // `tick`: of the mark that says so in the trace.
+    // `tick`: of the mark for it in the trace.
     void start_views(uint64_t tick);
     void put_tracing_started(uint64_t tick);
     void reset_views();
@@ -313,16 +313,16 @@ private:
     void write_checkpoint_slow();
     Counted counted();
     void end_step();
-    // After a phase mark, a device's first block, and when tracing is switched.
+    // Call it after a phase mark, a device's first block, and a switch of tracing.
     void update_phases();
-    // One load when the trace is open, or none is wanted.
+    // Costs one load if the trace is open or none is wanted.
     void open_if_waiting() {
         if (opener_.load(std::memory_order_acquire) != nullptr) {
             open_waiting_slow();
         }
     }
     [[gnu::noinline, gnu::cold]] void open_waiting_slow();
-    // One relaxed load when there is no trouble.
+    // Costs one relaxed load if there is no trouble.
     void report_trouble_unlocked() {
         if (has_trouble_.load(std::memory_order_relaxed)) {
             report_trouble_slow();
@@ -339,14 +339,14 @@ private:
     // relaxed: a hint; the trouble itself is read under the lock.
     std::atomic<bool> has_trouble_{false};
     std::atomic<uint32_t> used_gpus_{0};  // relaxed, too
-    // Everything below but table_ is guarded by lock_. Every event uses the first ones.
+    // lock_ guards everything below except table_. Every event uses the first ones.
     bool usable_ = false;
     bool had_trace_ = false;
     uint32_t untraced_context_ = 0;
     uint64_t next_ordinal_ = 0;
     uint64_t live_bytes_ = 0;  // of all GPUs
-    // The block in the predicted slot. Kept, since finding it takes four loads that wait for one
-    // another, while the lock is held.
+    // The block in the predicted slot. Kept, since finding it takes four dependent loads under the
+    // lock.
     LiveBlock* next_block_ = nullptr;
     TickClock clock_;
     LiveSet live_set_;
@@ -364,12 +364,12 @@ private:
     bool is_adopting_ = false;
     uint32_t holder_searches_ = 0;  // in the open trace
     uint32_t holder_count_ = 0;
-    bool peaks_are_of_trace_ = false;  // the open one's, from its first event on
+    bool peaks_are_of_trace_ = false;  // peaks cover the open trace from its first event on
     const char* pending_trouble_ = nullptr;
     int pending_error_ = 0;
 };
 
-// Storage without a destructor, in pages of its own: Note [Forks that nobody hears of].
+// Storage without a destructor, in separate pages: Note [Forks that nobody hears of].
 inline constexpr size_t kStoragePage = 4096;
 inline constexpr size_t kStorageBytes =
     (sizeof(Recorder) + kStoragePage - 1) / kStoragePage * kStoragePage;

@@ -1,11 +1,12 @@
 // Blocks that were allocated before the hooks were in place.
 //
 // Note [Blocks from before]
-// The program may run on while the hooks come into place and torch is asked for its blocks: the
-// answer is of some moment in between. For an address with an event since the hooks were there, the
-// recorder knows better: the event came after the answer, or is in it. So the live set keeps the
-// slots of all these addresses, including those of unknown blocks that were freed, and adopt()
-// skips a block whose address has a slot. Meanwhile torch's totals are not compared with ours.
+// The program may run while we install the hooks and query torch for its blocks, so torch's list is
+// of some moment in between. For an address with an event since the hooks were installed, the
+// recorder is right: the event came after the list was made, or the list includes it. So the live
+// set keeps the slots of all these addresses, including those of unknown blocks that were freed,
+// and adopt() skips a block if its address has a slot. Until then torch's totals are not compared
+// with ours.
 #include "recorder.h"
 
 namespace peakline::record {

@@ -122,7 +122,7 @@ bool Recorder::record_predicted_alloc(const AllocEvent& event, uint64_t torch_to
     LiveBlock& block = *live_set_.add(event.address, &erased);
     fill(block, event, 0);
     const uint64_t tick = count_new(levels, block);
-    live_bytes_ += event.block_bytes;  // of a GPU: nobody reports a total of the host
+    live_bytes_ += event.block_bytes;  // of a GPU: no report has a total of the host
     levels.allocated.on_alloc_while_tracing(block.ordinal, event.block_bytes, tick);
     levels.requested.on_alloc_while_tracing(block.ordinal, event.requested_bytes, tick);
     writer_.repeat_alloc(predicted.written, event.address, tick, live_bytes_);
@@ -157,7 +157,7 @@ bool Recorder::record_predicted_free(uint64_t address, uint64_t torch_total_byte
 
 bool Recorder::put_alloc(const AllocEvent& event, uint8_t flags) {
     LiveBlock* const before = live_set_.find_slot(event.address);
-    // An address that is still live was freed behind our back.
+    // If the address is still live, we missed its free.
     if (before != nullptr && LiveSet::is_live(*before)) {
         remove_block(before, clock_.event_tick());
     }

@@ -9,7 +9,7 @@ namespace peakline::record {
 namespace {
 
 constexpr size_t kTensorsAtOnce = 256;
-// Definitions are never released, so that of each trace they must be few: about 2 MB.
+// Definitions are never released, so each trace may have only a few of them: about 2 MB.
 constexpr uint32_t kMaxHolders = 20'000;
 
 }  // namespace
@@ -80,7 +80,7 @@ size_t Recorder::copy_live_blocks(LiveBlock* out, size_t room) {
     size_t count = 0;
     if (usable_) {
         live_set_.for_each([&](const LiveBlock& block) {
-            // Below are those that stand for all unknown blocks of a device.
+            // Lower addresses represent all unknown blocks of a device.
             if (block.address > format::kDeviceCount) {
                 if (count < room) {
                     out[count] = block;

@@ -1,4 +1,4 @@
-// The life of a trace: opened, with checkpoints, closed; and summaries without a file.
+// Opens a trace, writes its checkpoints, closes it; writes summaries without a file.
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
@@ -102,7 +102,7 @@ int Recorder::open_trace(const TraceOptions& options) {
 }
 
 // Every live block gets a new ordinal, in the order of the old ones: the file's back references
-// count from here. Peaks are reset by the caller, so nobody compares with old ordinals.
+// count from here. The caller resets peaks, so no code compares with old ordinals.
 void Recorder::write_live_set_slow() {
     MappedArray<LiveBlock> blocks;
     if (!blocks.reserve(live_set_.size() + 1)) {
@@ -135,14 +135,14 @@ void Recorder::write_live_set_slow() {
     }
 }
 
-// The peaks that the end of the trace says are of its own events.
+// The peaks at the end of the trace cover only its own events.
 void Recorder::begin_end_views() {
     peaks_are_of_trace_ = true;
     for (DeviceLevels& device : devices_) {
         device.allocs_before_trace = device.allocs;
         device.end_allocated_bytes = device.end_requested_bytes = 0;
     }
-    // Those that live are written again as the first allocations of the file.
+    // Live blocks are written again as the first allocations of the file.
     live_set_.for_each(
         [this](const LiveBlock& block) { --devices_[block.device].allocs_before_trace; });
 }
@@ -209,7 +209,7 @@ void Recorder::close_trace() {
     report_trouble_unlocked();  // no block may have been made since
 }
 
-// Does not open a trace that waits for its first block: there would be nothing in it.
+// Does not open a trace that waits for its first block: it would be empty.
 void Recorder::record_main_end() {
     const LockGuard guard(lock_);
     if (!writer_.is_open()) {

@@ -47,7 +47,7 @@ void put_view(TraceWriter& writer,
     writer.put_summary(SummaryType::kView, values, 8);
 }
 
-// At this moment.
+// The state of this moment.
 void put_view(TraceWriter& writer, ViewOf view, const PeakTracker& tracker, Counts counts) {
     put_view(writer, view, tracker, tracker.level_bytes(), counts);
 }
@@ -96,8 +96,8 @@ void SummaryWriter::put_end_views() {
     writer_.put_views_end();
 }
 
-// False when the view is not exact, or where its groups would make a short file much longer: there
-// the events are read in no time.
+// False if the view is not exact, or if its groups would make a short file much longer: reading
+// its events takes little time.
 bool SummaryWriter::put_end_view(ViewOf view) {
     const DeviceLevels& device = of_.devices[view.device];
     const PeakTracker& tracker = device.tracker(view.measure);

@@ -1,5 +1,5 @@
-// Writes what the recorder has counted as SUMMARY records: the peaks for reports without a file,
-// those at the end of a whole trace, and the checkpoints of files that keep less than every event.
+// Writes the recorder's counts as SUMMARY records: the peaks for reports without a file, those at
+// the end of a complete trace, and the checkpoints of files that do not keep every event.
 // Slow operations of the recorder, under its lock.
 #pragma once
 

@@ -46,7 +46,6 @@ NOT_YET: dict[str, int] = {
     ".": 78,
     "allocator": 1,
     "allocator/capture": 15,
-    "allocator/record": 83,
     "allocator/torch": 15,
     "pyhook/peakline": 851,
     "report": 2,

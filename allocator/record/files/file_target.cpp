@@ -50,9 +50,9 @@ int write_all(int file, const void* bytes, size_t length) {
     return 0;
 }
 
-// Zeros, in one call. The kernel then has all pages of the chunk at once, in large folios where the
-// file system has them: a quarter of what it takes when each page's first write faults. Pages
-// that cannot be written are left to those faults: the blocks are there.
+// Writes zeros in one call. The kernel then has all pages of the chunk at once, in large folios if
+// the file system has them: a quarter of the time of a fault at each page's first write. Pages that
+// cannot be written are left to those faults: the blocks exist.
 void write_zeros_slow(int file, uint64_t offset) {
     static const std::array<unsigned char, kPageBytes> zeros = {};
     std::array<iovec, kChunkPages> pages = {};
@@ -83,11 +83,11 @@ bool is_no_room(int error) {
 }  // namespace
 
 // Note [A file without a descriptor]
-// A descriptor that stays open is the program's to close, to dup2 over, or to run out of. So the
-// file is opened by its name whenever it is needed, with a table of descriptors that is not the
-// program's (Note [Own descriptors]), and used only if it is the file that we made: the same device
-// and inode. The first page stays mapped. This keeps the open file, and with it the lock that
-// readers ask for, until the process ends, however it ends.
+// The program may close an open descriptor, dup2 over it, or run out of descriptors. So we open the
+// file by its name at each use, with a separate table of descriptors (Note [Own descriptors]), and
+// use it only if it is the file that we made: the same device and inode. The first page stays
+// mapped. The mapping keeps the open file, and with it the lock that readers test, until the
+// process ends in any way.
 
 // Note [Replacing a trace]
 // Another process may still write the old file, which it has mapped: cutting that file would end
@@ -110,7 +110,7 @@ bool FileTarget::create(const char* path,
             error = create_slow(path_, superblock, mode);
             return;
         }
-        unlink(beside);  // ours alone by its name: left by a process that is gone
+        unlink(beside);  // only we use this name: left by a process that has ended
         error = create_slow(beside, superblock, mode);
         if (error == 0 && rename(beside, path_) != 0) {
             error = errno;
@@ -162,9 +162,8 @@ int FileTarget::fill_new_slow(int file, const format::Superblock& superblock) {
     }
     device_ = status.st_dev;
     inode_ = status.st_ino;
-    // Readers ask for this lock to learn whether a trace is still being written. The kernel
-    // releases it when the process ends, however it ends. Without it (some network file systems)
-    // they do not know.
+    // Readers test this lock to see whether a trace is still being written. The kernel releases it
+    // at any end of the process. Without it (some network file systems) they cannot know.
     static_cast<void>(flock(file, LOCK_EX | LOCK_NB));
     unsigned char page[format::kSuperblockBytes] = {};
     std::memcpy(page, &superblock, sizeof superblock);
@@ -184,7 +183,7 @@ int FileTarget::fill_new_slow(int file, const format::Superblock& superblock) {
     return error;
 }
 
-// More than is needed at once; no more than that where there is no more room.
+// Allocates more than the next chunk needs; only that chunk if the file system has no more room.
 int FileTarget::allocate_slow(int file, uint64_t end_bytes) {
     const uint64_t wanted = std::max(end_bytes, allocated_bytes_ + kGrowBytes);
     for (const uint64_t end : {wanted, end_bytes}) {
@@ -217,8 +216,8 @@ FileTarget::Loss FileTarget::loss() const {
     return is_short || page_guard::is_lost() ? Loss::kTruncated : Loss::kNone;
 }
 
-// Looks before it opens: another file could be a pipe or a device. Returns a descriptor, or minus
-// an errno: ESTALE where the file is not ours, or not whole.
+// Checks the file before it opens it: another file could be a pipe or a device. Returns a
+// descriptor, or minus an errno: ESTALE if the file is not ours, or not complete.
 int FileTarget::open_own_slow() const {
     struct stat status {};
     if (lstat(path_, &status) != 0) {
@@ -287,8 +286,8 @@ unsigned char* FileTarget::open_chunk_slow(uint64_t index) {
         error_ = ENOMEM;
         return nullptr;
     }
-    // The events that come do not fault. (MAP_POPULATE makes pages of a file readable only.) An
-    // older kernel says EINVAL: there they do.
+    // So later events do not fault. (MAP_POPULATE only makes pages of a file readable.) An older
+    // kernel returns EINVAL, and events fault there.
     madvise(chunk, format::kChunkBytes, kPopulateWrite);
     // A child of fork must not write into its parent's file.
     madvise(chunk, format::kChunkBytes, MADV_DONTFORK);
@@ -300,8 +299,8 @@ void FileTarget::close_chunk(uint64_t, unsigned char* chunk) {
     munmap(chunk, format::kChunkBytes);
 }
 
-// The order of stores to a page and of writes to it is one order: who reads the file sees this
-// before anything written to the chunk later.
+// Stores to a page and writes to it have one order: a reader of the file sees this write before any
+// later store to the chunk.
 void FileTarget::clear_chunk_slow(uint64_t index) {
     with_file([&](int file) {
         const unsigned char zeros[sizeof(format::ChunkHeader)] = {};

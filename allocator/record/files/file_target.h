@@ -1,4 +1,4 @@
-// A trace file: preallocated, mapped chunk by chunk. Between two calls it has no open descriptor.
+// A trace file: preallocated, mapped chunk by chunk. It has no open descriptor between two calls.
 // Note [A file without a descriptor]
 #pragma once
 
@@ -25,7 +25,7 @@ public:
         kTruncated,  // it is shorter than we made it
     };
 
-    // A trace has names of files, lines and arguments of a program: only its owner may read it.
+    // A trace holds names of files, lines and arguments of a program: only its owner may read it.
     static constexpr mode_t kPrivate = 0600;
 
     // Creates the file with this superblock, and locks it (flock) until it is closed. `mode`

@@ -24,25 +24,25 @@ enum class DefType : uint32_t {
     kStream = 8,       // Stream; stream id 0 is the default stream
     kContext = 9,      // Context
     kClass = 10,       // uv context | uv device | uv stream | uv requested | zz(block - requested)
-    kMeta = 11,        // uv key length | key | str: value. Has no id; the last of a key counts
+    kMeta = 11,        // uv key length | key | str: value. Has no id; the last one of a key counts
     // These carry their own ids: a chunk's first_ids do not.
     kInstance = 12,      // Instance
     kTensor = 13,        // uv tensor | Tensor
-    kTensorBlocks = 14,  // repeated: zz(ordinal - the one before, from 0) | uv tensor. The block
-                         // of this allocation is the storage of this tensor; the last one counts
+    kTensorBlocks = 14,  // repeated: zz(ordinal - the previous one, from 0) | uv tensor. The
+                         // block of this allocation stores this tensor; the last one counts
     kHolderSearch = 15,  // HolderSearch
-    kHolder = 16,        // Holder | str: what keeps the block alive, as a user would write it
+    kHolder = 16,        // Holder | str: the reference to the block, as a user would write it
     kTensorType = 17,    // uv tensor type | uv string: dtype | to the end: uv size of a dimension
     kBlockTypes = 18,    // as kTensorBlocks, with tensor types: see Note [Tensor types]
-    kContextTag = 19,    // uv context | uv string: what the program called what it made; of imports
+    kContextTag = 19,    // uv context | uv string: the program's name for its blocks; imports only
 };
 inline constexpr size_t kMaxDimensions = 64;  // of a tensor whose type is kept
 
 // Note [Tensor types]
-// Shape and dtype are those of a tensor, not of the block it lies in: a block may be larger, and
-// hold other tensors too. They are of the tensor that gave the block its name (kTensorBlocks), or,
-// on a simulated GPU, of the result of the operator that made it. The last one of a block counts;
-// one without was not seen.
+// Shape and dtype belong to a tensor, not to its block: a block may be larger and hold other
+// tensors too. They come from the tensor that gave the block its name (kTensorBlocks) or, on a
+// simulated GPU, from the result of the operator that made it. The last one of a block counts; a
+// block without a type was not seen.
 
 enum ContextFlags : uint32_t {
     kUntraced = 1,           // allocated while tracing was off
@@ -51,7 +51,7 @@ enum ContextFlags : uint32_t {
     kBeforePython = 8,       // Python stacks could not be read yet
     kWithoutGradients = 16,  // gradients were off where the recorder first saw this stack
 };
-// The role of a block, as the objects of the program show it. Names are those of named_parameters()
+// The role of a block, found in the objects of the program. Names are those of named_parameters()
 // and named_buffers(); gradient and state have the name of their parameter.
 enum class TensorKind : uint32_t {
     kParameter = 1,
@@ -61,15 +61,15 @@ enum class TensorKind : uint32_t {
 };
 inline constexpr uint32_t kLastTensorKind = 4;
 
-// The definitions of plain numbers. A body is a uv for each of fields(), in this order; the last
-// kOptional of them are left out from the end while they are 0. Members are ids where not said
-// otherwise, 0: none. No padding: recorders compare them by their bytes.
+// The definitions of plain numbers. A body is a uv for each of fields(), in this order; trailing
+// zeros among the last kOptional are left out. Members are ids unless a comment differs, 0: none.
+// They have no padding, because recorders compare them by their bytes.
 struct PythonFrame {
     uint32_t file;
     uint32_t name;
     uint32_t qualified_name;
     uint32_t line;      // a number; 0: unknown
-    uint32_t instance;  // the module whose method runs
+    uint32_t instance;  // the module that the running method belongs to
     static constexpr size_t kOptional = 1;
     static constexpr auto fields(auto& of) {
         return std::tie(of.file, of.name, of.qualified_name, of.line, of.instance);
@@ -81,13 +81,13 @@ struct StackNode {
     static constexpr size_t kOptional = 0;
     static constexpr auto fields(auto& of) { return std::tie(of.parent, of.frame); }
 };
-// Addresses of one loading.
+// Addresses of one load of the module.
 struct Module {
     uint64_t start;
     uint64_t end;
     uint64_t load_bias;
     uint32_t path;
-    uint32_t build_id;  // not a field: its bytes follow
+    uint32_t build_id;  // not a field; its bytes follow
     static constexpr size_t kOptional = 0;
     static constexpr auto fields(auto& of) {
         return std::tie(of.start, of.end, of.load_bias, of.path);
@@ -111,10 +111,10 @@ struct Stream {
     static constexpr size_t kOptional = 0;
     static constexpr auto fields(auto& of) { return std::tie(of.handle); }
 };
-// Where and under what an allocation was made. With a forward node it was made while the autograd
-// engine ran a node: the forward node is the stack that created the node, the operator its name.
-// The stack of a node that was created while another ran goes on with the stack that created that
-// one. Without Python node no Python ran.
+// The origin of an allocation. A forward node means that the autograd engine ran a node then: it is
+// the stack that created the node, and operator_name is the node's name. If a node was created
+// while another one ran, its stack continues with the stack that created the other. No Python ran
+// if there is no Python node.
 struct Context {
     uint32_t thread;
     uint32_t python_node;
@@ -128,13 +128,13 @@ struct Context {
             of.thread, of.python_node, of.native_node, of.forward_node, of.operator_name, of.flags);
     }
 };
-// A module of the program whose methods stand in stacks. The last one of an id counts.
+// A module of the program with methods in stacks. The last one of an id counts.
 struct Instance {
     uint32_t instance;  // its own id
     uint32_t class_name;
-    uint32_t root;  // class of the model it belongs to, "#2" and so on for more of them; 0: not
-                    // known (yet)
-    uint32_t path;  // in that model, as named_modules() has it; 0: the model itself
+    uint32_t root;  // class of the model it belongs to, with "#2" and so on for further models of
+                    // this class; 0: not known (yet)
+    uint32_t path;  // in that model, from named_modules(); 0: the model itself
     static constexpr size_t kOptional = 0;
     static constexpr auto fields(auto& of) {
         return std::tie(of.instance, of.class_name, of.root, of.path);
@@ -153,29 +153,30 @@ struct Tensor {
 
 // Note [Holders]
 // Only a search through the program's objects shows which of them keep a block alive, and only for
-// its own moment. It is a definition and not among the events, since a bounded file gives events
-// up. The blocks are written out, so that a report of a search needs no event. Holders follow their
-// search; a block may have several, the best one first, and one without any was not found.
+// its own moment. It is a definition, not an event, since a bounded file drops events. The
+// definition describes the blocks in full, so that a report of a search needs no event. Holders
+// follow their search. A block may have several, the best one first; if it has none, it was not
+// found.
 enum class HoldReason : uint32_t {
     kAsked = 1,  // peakline.holders()
     kStep = 2,   // run --hold STEP
     kSignal = 3,
     kOutOfMemory = 4,
     kEnd = 5,    // run --hold end: the program has ended
-    kMain = 6,   // the same: the function that ran most of the time is about to return
-    kBatch = 7,  // --hold N in a program whose optimizers made no step: after N batches
-    kMark = 8,   // the same: after N steps that peakline.step() marked
+    kMain = 6,   // run --hold end: the function that ran most of the time is about to return
+    kBatch = 7,  // --hold N in a program without optimizer steps: after N batches
+    kMark = 8,   // --hold N without optimizer steps: after N steps marked by peakline.step()
 };
 enum HolderSearchFlags : uint32_t {
-    kTimeIsUp = 1,        // objects were left that were not searched
+    kTimeIsUp = 1,        // some objects were not searched
     kTensorsUnknown = 2,  // no tensor can be read: the part compiled against torch is missing
-    kFramesUnknown = 4,   // local variables of running functions cannot be read with this Python
+    kFramesUnknown = 4,   // this Python does not allow reading local variables of running functions
 };
 // The last link of a holder's path. Each kind has a word in kHolderKindNames.
 enum class HolderKind : uint32_t {
     kNone = 0,    // the block was not found among the objects of the program
     kGlobal = 1,  // of a module
-    kLocal = 2,   // of a function that runs
+    kLocal = 2,   // of a running function
     kClosure = 3,
     kDefault = 4,     // of an argument
     kClass = 5,       // an attribute of a class
@@ -205,12 +206,12 @@ struct HolderSearch {
     uint32_t search;  // from 1
     uint64_t tick;
     HoldReason reason;
-    uint32_t step;          // so far: of optimizers, or what the reason counts
-    uint32_t block_count;   // whose holders were searched
-    uint64_t object_count;  // that were searched
+    uint32_t step;          // so far: optimizer steps, or the unit that the reason counts
+    uint32_t block_count;   // blocks in the search
+    uint64_t object_count;  // searched objects
     uint64_t duration_us;
     uint32_t flags;               // HolderSearchFlags
-    uint64_t known_object_count;  // of kTimeIsUp: about as many are there; 0: not known
+    uint64_t known_object_count;  // of kTimeIsUp: the approximate total; 0: not known
     static constexpr size_t kOptional = 1;
     static constexpr auto fields(auto& of) {
         return std::tie(of.search,
@@ -234,7 +235,7 @@ struct Holder {
     uint32_t stream;
     uint32_t device;
     HolderKind kind;
-    uint32_t more_count;  // of the first holder: others that are not written out
+    uint32_t more_count;  // of the first holder: further holders that are not written
     static constexpr size_t kOptional = 0;
     static constexpr auto fields(auto& of) {
         return std::tie(of.search,
@@ -250,8 +251,8 @@ struct Holder {
     }
 };
 
-// Key of kMeta: what has kBeforePython. "waiting" as long as Python stacks cannot be read, then
-// "BLOCKS BYTES". Absent: nothing.
+// Key of kMeta: the sum of the blocks with kBeforePython. "waiting" while Python stacks cannot be
+// read, then "BLOCKS BYTES". Absent if there are none.
 inline constexpr char kLinesMissing[] = "lines_missing";
 inline constexpr char kLinesMissingYet[] = "waiting";
 

@@ -27,8 +27,8 @@ inline constexpr uint8_t kDtMax = 61;
 inline constexpr uint8_t kDtFollows = 62;
 
 enum class ExtendedType : uint32_t {
-    // The program gave the block up, another stream may still use it: it leaves `allocated` now
-    // and `requested` (as torch counts it) at kFreeCompleted.
+    // The program released the block, but another stream may still use it: it leaves `allocated`
+    // now and `requested` (as torch counts it) at kFreeCompleted.
     kFreeDeferred = 1,   // back | uv context of the free; may be absent
     kFreeCompleted = 2,  // back
     // In recordings with contexts of frees (PEAKLINE_FREES).
@@ -46,8 +46,8 @@ enum class ExtendedType : uint32_t {
     kDeviceMemory = 15,
     kInPool = 16,
     // Note [Driver records]
-    // Memory that the driver gave to anybody: torch's allocator, libraries, the program. Memory
-    // behind segments of torch is included; readers join the two by address.
+    // Memory that the driver gave to torch's allocator, to libraries or to the program. They
+    // include the memory behind segments of torch; readers join the two by address.
     kDriverAlloc = 17,
     kDriverFree = 18,
     kDriverSample = 19,
@@ -65,46 +65,47 @@ enum class MarkKind : uint64_t {
     kStep = 5,
     kNote = 6,
     kProcessEnd = 7,  // the recorder was closed cleanly
-    // The program's main has ended: what follows are exit callbacks and the interpreter taking
-    // itself apart. The first one counts; without one the end of the trace is the end of main.
+    // The program's main has ended: exit callbacks and the shutdown of the interpreter follow. The
+    // first one counts; without one the end of the trace is the end of main.
     kMainEnd = 8,
-    // This thread makes its first autograd node since the engine ran last: what it allocates from
-    // here on is for a backward pass. A trace without any does not say where graphs begin.
+    // This thread makes its first autograd node since the last run of the engine: its later
+    // allocations are for a backward pass. In a trace without this mark, graphs have no known
+    // begin.
     kGraphBegin = 9,
 };
 enum class SegmentAction : uint64_t { kAlloc = 1, kFree = 2, kMap = 3, kUnmap = 4 };
 // Requests to torch's allocator other than for blocks.
 enum class AllocatorAction : uint64_t {
-    kPoolCreated = 1,   // or given one more owner; value: 1 where its segments are not torch's own
+    kPoolCreated = 1,   // or one more owner; value: 1 if its segments are not torch's own
     kPoolReleased = 2,  // by one owner
     kRoutingBegun = 3,  // requests of a thread or stream go to the pool
     kRoutingEnded = 4,
     kCaptureBegun = 5,  // of a graph: until its end no block may be reused late
     kCaptureEnded = 6,
-    kCacheEmptied = 7,  // pool 0: the default one, and all that nobody uses
-    kRestoreBegun = 8,  // a graph's pool gets the blocks it once had: none of them is requested
+    kCacheEmptied = 7,  // pool 0: the default one and all unused pools
+    kRestoreBegun = 8,  // a graph's pool gets its old blocks back: none of them is requested
     kRestoreEnded = 9,
-    kFractionSet = 10,  // value: the bits of the double, the part of the device torch may use
-    // value: 1 when blocks of the pool may serve requests of the default one before memory runs out
+    kFractionSet = 10,  // value: bits of the double, the fraction of the device torch may use
+    // value: 1: blocks of the pool may serve requests of the default one before memory runs out
     kServingSet = 11,
     kSplittingEnded = 12,  // its blocks are handed out whole
-    kPoolOwned = 13,       // in checkpoints; value: by how many, with routing begun
+    kPoolOwned = 13,       // in checkpoints; value: number of owners, with routing begun
 };
 enum class MemoryMoment : uint64_t {
     kFirstSegment = 1,  // of the device; free_bytes: before it
-    kAllocFailed = 2,   // the driver refused requested_bytes; torch may still find another way
+    kAllocFailed = 2,   // the driver refused requested_bytes; torch may still succeed
     kMainEnded = 3,
 };
 enum class ScopeAction : uint64_t { kBegin = 1, kEnd = 2 };
 enum ValueReadFlags : uint32_t {
-    kReadsSize = 1,           // how much an operator found: tensors are made of this size
-    kReadAssumed = 2,         // the user said what it is
-    kReadsFloatingPoint = 4,  // floating-point numbers: no tensor is made of such a size
+    kReadsSize = 1,           // a count by an operator: tensors get this size
+    kReadAssumed = 2,         // the user gave the value
+    kReadsFloatingPoint = 4,  // floating-point numbers: never the size of a tensor
 };
 
-// The extended records of plain numbers. A body is a uv for each member, in this order; writer,
-// reader and tests use these structs, so this is the only place that knows it. Every member has 64
-// bits, whatever it holds.
+// The extended records of plain numbers. A body is a uv for each member, in this order. Writer,
+// reader and tests all use these structs, so only this file defines the order. Every member has 64
+// bits.
 struct Mark {
     static constexpr ExtendedType kType = ExtendedType::kMark;
     MarkKind kind;
@@ -126,14 +127,14 @@ struct OutOfMemory {
     uint64_t requested_bytes;
     uint64_t free_bytes;  // of the device
 };
-// Stands behind an OutOfMemory: what else was known when the device refused.
+// Follows an OutOfMemory: the other facts of the refusal.
 struct Refusal {
     static constexpr ExtendedType kType = ExtendedType::kRefusal;
-    uint64_t asked_bytes;  // by the program; requested_bytes is what its allocator asked for
+    uint64_t asked_bytes;  // by the program; requested_bytes is the request of its allocator
     uint64_t stream;
-    uint64_t limit_bytes;  // of the device, or the part of it that torch may use
+    uint64_t limit_bytes;  // size of the device, or the part that torch may use
 };
-// Pools have the number that pool_number() makes of torch's MempoolId_t; 0: the default pool.
+// pool_number() computes the number of a pool from torch's MempoolId_t; 0: the default pool.
 struct AllocatorCall {
     static constexpr ExtendedType kType = ExtendedType::kAllocatorCall;
     AllocatorAction action;
@@ -141,7 +142,7 @@ struct AllocatorCall {
     uint64_t pool;
     uint64_t value;
 };
-// The program gave torch new settings. Those at the start are the meta "allocator_settings".
+// The program changed torch's settings. The meta "allocator_settings" has those at the start.
 struct AllocatorSettings {
     static constexpr ExtendedType kType = ExtendedType::kAllocatorSettings;
     uint64_t text;  // string
@@ -153,7 +154,7 @@ struct DeviceMemory {
     uint64_t requested_bytes;  // of kAllocFailed, else 0
     uint64_t free_bytes;       // of the device
 };
-// Stands behind a Segment or a Refusal: it is of this private pool, not of the default one.
+// Follows a Segment or a Refusal that belongs to this private pool, not to the default one.
 struct InPool {
     static constexpr ExtendedType kType = ExtendedType::kInPool;
     uint64_t pool;
@@ -163,7 +164,7 @@ struct Loss {
     uint64_t records_dropped;
     uint64_t bytes_dropped;  // of blocks
 };
-// The recorder could not go on writing here (disk full, quota); the program went on.
+// The recorder had to stop writing here (disk full, quota); the program continued.
 struct Stopped {
     static constexpr ExtendedType kType = ExtendedType::kStopped;
     uint64_t error;  // errno
@@ -173,10 +174,10 @@ struct ValueRead {
     static constexpr ExtendedType kType = ExtendedType::kValueRead;
     uint64_t context;
     uint64_t bytes;
-    uint64_t operators;  // string: those that run, outermost first, joined by '>'
+    uint64_t operators;  // string: the running ones, outermost first, joined by '>'
     uint64_t flags;      // ValueReadFlags
 };
-// A range the program or torch names on one thread (torch.profiler.record_function,
+// A range that the program or torch names on one thread (torch.profiler.record_function,
 // "Optimizer.step#AdamW.step"). They nest.
 struct Scope {
     static constexpr ExtendedType kType = ExtendedType::kScope;
@@ -185,24 +186,24 @@ struct Scope {
     uint64_t name;  // string
 };
 
-// How the driver was asked for memory. A free repeats the kind of its request.
+// The kind of a request to the driver. A free repeats the kind of its request.
 enum class DriverKind : uint64_t {
     kDevice = 1,  // cuMemAlloc
     kPitch = 2,
     kArray = 3,
-    kManaged = 4,       // lies where it was touched last
+    kManaged = 4,       // resides where it was last touched
     kPinned = 5,        // of the host
     kRegistered = 6,    // of the host
     kAsync = 7,         // a part of a pool
-    kPhysical = 8,      // cuMemCreate on a device; lives as long as a handle or a mapping of it
+    kPhysical = 8,      // cuMemCreate on a device; lives as long as its handle or a mapping
     kPhysicalHost = 9,  // the same on the host
     kMapping = 10,      // addresses of a physical handle
     kImported = 11,     // memory of another process, or of another API
-    kGraphNode = 12,    // a request of a captured stream: the graph's, when it is launched
+    kGraphNode = 12,    // a request of a captured stream; belongs to the launched graph
     kPool = 13,
     kMulticast = 14,
 };
-// Takes memory of the device beside others, as long as it lives.
+// Occupies memory of the device for its lifetime, in addition to other requests.
 constexpr bool is_on_device(DriverKind kind) {
     return kind == DriverKind::kDevice || kind == DriverKind::kPitch ||
            kind == DriverKind::kArray || kind == DriverKind::kPhysical;
@@ -213,7 +214,7 @@ constexpr bool is_page_locked(DriverKind kind) {
            kind == DriverKind::kPhysicalHost;
 }
 enum DriverAllocFlags : uint32_t {
-    // An allocation record of this address says the same: there is no torch in the process.
+    // An allocation record with this address duplicates it: there is no torch in the process.
     kIsAlsoBlock = 1,
 };
 struct DriverAlloc {
@@ -235,7 +236,7 @@ struct DriverFree {
 };
 // The event on the device before the sample.
 enum class SampleReason : uint64_t {
-    kGrowth = 1,   // nothing that was seen: found before the next call
+    kGrowth = 1,   // none was seen: found before the next call
     kRequest = 2,  // a DriverAlloc
     kFree = 3,
     kContext = 4,  // made or destroyed
@@ -246,7 +247,7 @@ enum class SampleReason : uint64_t {
     kEnd = 9,
     kPhase = 10,  // a phase or step of the program has ended
 };
-// As cuMemGetInfo says: of the whole device, all processes.
+// The result of cuMemGetInfo: the whole device, all processes.
 struct DriverSample {
     static constexpr ExtendedType kType = ExtendedType::kDriverSample;
     SampleReason reason;
@@ -254,7 +255,7 @@ struct DriverSample {
     uint64_t free_bytes;
     uint64_t total_bytes;
 };
-// Stands before the DriverSample of its moment.
+// Precedes the DriverSample of its moment.
 struct PoolSample {
     static constexpr ExtendedType kType = ExtendedType::kPoolSample;
     uint64_t device;
@@ -262,7 +263,7 @@ struct PoolSample {
     uint64_t reserved_bytes;
     uint64_t used_bytes;
 };
-// Stands behind a DriverAlloc: what the library that asked made it for.
+// Follows a DriverAlloc: the purpose of the request, from the requesting library.
 struct MadeFor {
     static constexpr ExtendedType kType = ExtendedType::kMadeFor;
     uint64_t text;  // string: "communicator 1: rank 0 of 8"
@@ -275,7 +276,7 @@ struct DeviceProcesses {
     uint64_t other_bytes;
     uint64_t other_count;
 };
-// Stands behind the Scope that begins a method of an optimizer: where the program called it.
+// Follows the Scope that begins a method of an optimizer: the call site in the program.
 struct ScopeCaller {
     static constexpr ExtendedType kType = ExtendedType::kScopeCaller;
     uint64_t context;
@@ -305,7 +306,7 @@ struct RecordList {
     template <class Record>
     static constexpr bool kHas = (std::is_same_v<Record, Records> || ...);
 
-    // 0: of another type.
+    // Returns 0 for other types.
     static constexpr size_t field_count(ExtendedType type) {
         return ((Records::kType == type ? kFieldCount<Records> : 0) + ...);
     }
@@ -348,7 +349,7 @@ using NumberRecords = RecordList<Mark,
 inline constexpr uint32_t kLastExtendedType = NumberRecords::kLastType;
 static_assert(static_cast<uint32_t>(ExtendedType::kFreeWithContext) < kLastExtendedType);
 
-// torch counts pools of graphs and pools of the program apart: (n, 0) and (0, n).
+// torch numbers pools of graphs and pools of the program separately: (n, 0) and (0, n).
 constexpr uint64_t pool_number(uint64_t graph_pool, uint64_t own_pool) {
     return graph_pool != 0 ? graph_pool << 1 : own_pool == 0 ? 0 : own_pool << 1 | 1;
 }

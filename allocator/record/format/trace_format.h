@@ -11,20 +11,19 @@
 //                 \ header | payload .... committed | not yet written /
 //
 // Invariants
-//   * Bytes of a payload up to `committed` are final. `committed` is stored with release order
-//     after them, so a program killed at any moment leaves a readable file.
+//   * Bytes of a payload up to `committed` are final. The recorder stores `committed` after them,
+//     with release order, so a program killed at any moment leaves a readable file.
 //   * A definition is committed before the first event that names it.
-//   * Deltas restart at every EVENTS chunk, so a chunk decodes alone. A DEFS chunk states the ids
-//   it
-//     begins with, so a lost one costs its own definitions only.
+//   * Deltas restart at every EVENTS chunk, so a chunk decodes alone. A DEFS chunk states its first
+//     ids, so a lost one costs only its own definitions.
 //   * payload_xxh3 is set when a chunk is sealed (full, or at a clean end), with kChunkSealed.
-//   * A chunk whose magic is 0 was preallocated and never used: the trace ends before it. A clean
-//     end cuts the file behind the last committed byte of its last chunk.
-//   * In a file with kChunksRecycled chunks are used again when what they held is no longer kept.
-//     EVENTS chunks then stand in the order of first_event, and the stream begins at the oldest
-//     whole checkpoint; see Note [Checkpoints].
-//   * Readers accept their own major and every minor: unknown definition and extended record
-//     types are skipped by length; an unknown incompat flag is refused.
+//   * A chunk with magic 0 was preallocated and never used: the trace ends before it. A clean end
+//     cuts the file after the last committed byte of its last chunk.
+//   * A file with kChunksRecycled reuses chunks when their content is no longer kept. The order of
+//     EVENTS chunks is then that of first_event, and the stream begins at the oldest complete
+//     checkpoint; see Note [Checkpoints].
+//   * Readers accept their own major and every minor: they skip unknown types of definitions and
+//     extended records by length, and refuse an unknown incompat flag.
 //
 // Notation: uv = unsigned LEB128 varint, zz = zigzag-coded uv, str = the rest of the record.
 #pragma once
@@ -47,12 +46,12 @@ inline constexpr uint32_t kChunkBytes = 256 * 1024;
 inline constexpr uint32_t kTickNs = 128;  // unit of every recorded time
 
 // Note [Memory of the host]
-// Devices below kMaxGpus have CUDA's numbers. Memory of the host is recorded as two more, of which
-// each is a device of its own in every report. A sum of devices is that of the GPUs: what the host
-// holds takes nothing from them.
+// Devices below kMaxGpus have CUDA's numbers. Memory of the host is recorded as two more devices,
+// separate in every report. A sum of devices is that of the GPUs: memory of the host takes nothing
+// from them.
 inline constexpr uint32_t kMaxGpus = 64;
 inline constexpr uint32_t kPinnedDevice = kMaxGpus;   // page-locked, as the driver gives it
-inline constexpr uint32_t kCpuDevice = kMaxGpus + 1;  // of torch's CPU allocator
+inline constexpr uint32_t kCpuDevice = kMaxGpus + 1;  // memory of torch's CPU allocator
 inline constexpr uint32_t kDeviceCount = kMaxGpus + 2;
 constexpr bool is_of_host(uint32_t device) {
     return device == kPinnedDevice || device == kCpuDevice;
@@ -123,76 +122,75 @@ enum class SummaryType : uint32_t {
     kLiveGroup = 3,  // the same, live now
     kTrouble = 4,    // uv records dropped | uv bytes dropped
     // Note [Checkpoints]
-    // A recording with a bounded file (keep the peak, keep the last bytes) writes from time to
-    // time everything a reader needs to go on from there: peaks so far, phases, the live set, what
-    // Note [Standing records] lists. A
-    // checkpoint is a run of SUMMARY chunks of its own; each begins with kCheckpoint, the last
-    // one ends with kCheckpointEnd. A checkpoint without all of its parts does not count. Events
-    // from its first event on follow in EVENTS chunks. Only when a checkpoint is whole are the
-    // chunks of older ones, and of the events before it, released.
+    // A recording with a bounded file (keep the peak, keep the last bytes) regularly writes
+    // everything that a reader needs to start there: peaks so far, phases, the live set, and the
+    // list in Note [Standing records]. A checkpoint is a run of separate SUMMARY chunks: each
+    // begins with kCheckpoint, the last one ends with kCheckpointEnd. A checkpoint without all of
+    // its parts does not count. Events from its first event on follow in EVENTS chunks. Only a
+    // complete checkpoint releases the chunks of older ones and of the events before it.
     kCheckpoint = 5,  // uv generation | uv part, from 0 | uv first event | uv next ordinal
                       // | uv tick | uv 1 while tracing
-    // A block live at the checkpoint. Addresses count from the block before, at first from 0.
+    // A block live at the checkpoint. Addresses are relative to the previous block, the first to 0.
     kBaselineBlock = 6,  // uv next ordinal - ordinal | uv context | uv device | uv stream
                          // | uv requested | zz(block - requested) | address | uv BaselineFlags
-    // The views after it are of this phase; depth: how often it is open now.
+    // The views after it are of this phase; depth: the number of its open intervals.
     kPhase = 7,          // uv string | uv depth
     kCheckpointEnd = 8,  // uv generation
-    kLimits = 9,         // uv times a phase found no room among those kept
+    kLimits = 9,         // uv how often a phase found no room in the table
     // Note [Totals]
-    // A file with every event has counts of them when it is closed cleanly, so that nobody need
-    // read the events to count them. They hold when kTotals to kTotalsEnd are whole and no event
-    // follows the last one they count.
-    kTotals = 10,        // uv events | uv alloc records | by ExtendedType, from 1: uv records
-    kClassTotals = 11,   // uv first class id | of this one and those after it: uv alloc records
-    kInlineTotals = 12,  // uv context | uv device | uv stream | uv inline alloc records
-                         // | uv requested bytes of all of them | uv block bytes
-    kInlineSizes = 13,   // uv Measure | kSizeSlots times: uv inline alloc records whose bytes have
-                         // this many bits, from 0
-    kPhaseNames = 14,    // uv string, repeated: the first kMaxPhaseNames in the order they began
-    kTotalsEnd = 15,     // uv events
-    kValueReads = 16,    // uv context | uv operators | uv flags | uv reads | uv bytes: of a
-                         // simulated run, see ValueRead in format/events.h
+    // A cleanly closed file with every event has counts of them, so that no reader has to read the
+    // events to count them. They are valid if kTotals to kTotalsEnd are complete and no event
+    // follows the last counted one.
+    kTotals = 10,           // uv events | uv alloc records | by ExtendedType, from 1: uv records
+    kClassTotals = 11,      // uv first class id | for it and each later one: uv alloc records
+    kInlineTotals = 12,     // uv context | uv device | uv stream | uv inline alloc records
+                            // | uv requested bytes of all of them | uv block bytes
+    kInlineSizes = 13,      // uv Measure | kSizeSlots times, for bit widths from 0: uv inline alloc
+                            // records with bytes of this width
+    kPhaseNames = 14,       // uv string, repeated: the first kMaxPhaseNames in the order they began
+    kTotalsEnd = 15,        // uv events
+    kValueReads = 16,       // uv context | uv operators | uv flags | uv reads | uv bytes: of a
+                            // simulated run, see ValueRead in format/events.h
     kLastOutOfMemory = 17,  // uv tick | the fields of OutOfMemory
     // Note [Views at the end]
-    // Where the totals are whole, the views before this record are those of every event, too: the
-    // first screen needs no event. Their levels are those where main ended.
-    kViewsEnd = 18,  // uv events | uv tick where main ended, or of the last event
+    // If the totals are complete, the views before this record also cover every event: the first
+    // report needs no event. Their levels are those at the end of main.
+    kViewsEnd = 18,  // uv events | uv tick of the end of main, or of the last event
     // Note [Standing records]
-    // A checkpoint also has what the rare records before it have come to: as such records, which
-    // have the same bodies and mean the same before its first event, and as numbers where records
-    // cannot say it. They hold when kStandingEnd is there; without it nothing is known of them.
+    // A checkpoint also has the combined content of the rare records before it: as such records,
+    // which have the same bodies and the same meaning before its first event, and as numbers that
+    // no record expresses. They are valid only if kStandingEnd is there.
     kStanding = 19,  // uv ExtendedType | the body of that type
     // The sums of DriverSample and DeviceProcesses of a device, see
     // allocator/record/levels/device_use.h.
     kDeviceUse = 20,  // uv device | uv total bytes | zz sampled bytes | zz asked at sample
                       // | uv calls since sample | uv 0 or 1 + bytes of others
                       // | kStepCount times: zz bytes
-    // A segment of which no DriverAlloc was seen when it came.
+    // A segment that came without a DriverAlloc.
     kUnseenSegment = 21,  // uv device | uv address | uv bytes
     kStandingEnd = 22,    // uv records of these three types
-    // The run in outline, put there by whoever read the events after the end; the last one counts.
+    // The outline of the run, added after its end by a reader of the events; the last one counts.
     kOutline = 23,  // uv version of its JSON | the JSON as a zstd frame
-    // In a checkpoint: Note [Step history] in allocator/record/levels/step_history.h. It holds when
-    // kStepHistoryEnd is there. A sample comes before what changed since the one before it.
+    // In a checkpoint: Note [Step history] in allocator/record/levels/step_history.h. It is valid
+    // only if kStepHistoryEnd is there. A sample precedes the changes since the sample before it.
     kStepHistory = 24,     // uv SampleSource | uv steps that ended | uv steps per sample
     kStepSample = 25,      // uv tick | uv next ordinal | of all GPUs: uv level | uv peak since the
                            // sample before
     kLevelChange = 26,     // uv context | uv device | zz block bytes | zz requested | zz blocks
     kStepHistoryEnd = 27,  // uv samples
-    // In a checkpoint: the last requests before it that a device refused, oldest first. They hold
-    // when kRefusalsEnd is there.
+    // In a checkpoint: the last requests before it that a device refused, oldest first. They are
+    // valid only if kRefusalsEnd is there.
     kRefused = 28,       // uv tick | the fields of OutOfMemory, then of Refusal | uv pool
                          // | of the device: uv live bytes | uv bytes of segments | uv bytes that
                          // other streams still use
-    kRefusedGroup = 29,  // as kPeakGroup: live on that device then
-    kRefusalsEnd = 30,   // uv refused requests before the checkpoint, kept here or not
+    kRefusedGroup = 29,  // as kPeakGroup: live on that device at the refusal
+    kRefusalsEnd = 30,   // uv all refused requests before the checkpoint, also those not kept
 };
 inline constexpr size_t kMostStepSamples = 256;
-// A sample of a step history is taken at the end of each of these.
+// The recorder takes a sample of a step history at the end of each of these.
 enum class SampleSource : uint32_t { kParts = 0, kOptimizer = 1, kMarks = 2 };
 inline constexpr size_t kSizeSlots = 52;
-inline constexpr size_t kMaxPhaseNames = 1000;  // as many as reports list
+inline constexpr size_t kMaxPhaseNames = 1000;  // the number that reports list
 
 enum BaselineFlags : uint32_t { kBlockDeferred = 1 };  // freed: no longer in `allocated`
 

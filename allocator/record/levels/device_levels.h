@@ -18,7 +18,7 @@ struct alignas(kCacheLine) DeviceLevels {
     alignas(kCacheLine) PeakTracker requested;
     KeptGroups allocated_groups;  // for checkpoints
     KeptGroups requested_groups;
-    // For the open trace: `allocs` before its first event, and the levels where main ended.
+    // For the open trace: `allocs` before its first event, and the levels at the end of main.
     uint64_t allocs_before_trace = 0;
     uint64_t end_allocated_bytes = 0;
     uint64_t end_requested_bytes = 0;
@@ -26,8 +26,8 @@ struct alignas(kCacheLine) DeviceLevels {
     const PeakTracker& tracker(format::Measure measure) const {
         return measure == format::Measure::kAllocated ? allocated : requested;
     }
-    // Counts peaks from this moment on: the level is the first candidate. `next_ordinal`: of the
-    // next block.
+    // Counts peaks from this moment on: the current level is the first candidate. `next_ordinal`
+    // belongs to the next block.
     void start(uint64_t next_ordinal, uint64_t tick) {
         if (used) {
             allocated.start(next_ordinal - 1, next_ordinal > 0, tick);

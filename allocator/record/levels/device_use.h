@@ -1,17 +1,17 @@
-// The use of one device, from the records of the driver. The recorder follows them where its file
-// is bounded, for checkpoints; the report follows them in every other trace. Both use this code,
-// so both get the same sums.
+// The use of one device, from the records of the driver. The recorder follows them for checkpoints
+// of a bounded file; the report follows them in every other trace. Both use this code, so both get
+// the same sums.
 //
 // Note [Steps]
 // The driver reports the use of the whole device; requests are known to the byte. The difference
-// is memory that nobody requested: the context, code, graphs, rounding. It changes
-// in steps from sample to sample, and each step belongs to what came before its sample. A step that
-// belongs to nothing is unexplained.
+// is memory without a request: the context, code, graphs, rounding. It changes in steps from sample
+// to sample, and each step belongs to the event before its sample. A step without such an event is
+// unexplained.
 //
 // Note [Other processes]
-// NVML reports the bytes of each process on a device. Those of others count like requests. Before
-// the first report they are taken to have been the same. Where NVML does not list this process (a
-// container sees other process ids), the others are unknown.
+// NVML reports the bytes of each process on a device. Those of other processes count like
+// requests. We assume that they were the same before the first report. If NVML does not list this
+// process (a container sees other process ids), the others are unknown.
 #pragma once
 
 #include <cstddef>
@@ -34,10 +34,10 @@ enum class Step : uint8_t {
 inline constexpr size_t kStepCount = 8;
 
 struct DeviceUse {
-    // Requested and still held.
+    // Bytes that are requested and still held.
     uint64_t device_bytes = 0;  // of requests that take memory of the device
     uint64_t pool_bytes = 0;    // reserved by pools
-    uint64_t unseen_bytes = 0;  // of torch's segments whose requests are not known
+    uint64_t unseen_bytes = 0;  // of torch's segments without a known request
     uint64_t other_bytes = 0;   // of other processes
     bool knows_others = false;
 
@@ -50,9 +50,9 @@ struct DeviceUse {
     int64_t& step(Step which) { return steps[static_cast<size_t>(which)]; }
     int64_t step(Step which) const { return steps[static_cast<size_t>(which)]; }
     uint64_t held_bytes() const { return device_bytes + pool_bytes + unseen_bytes; }
-    // Everything whose bytes are known.
+    // The sum of all known bytes.
     int64_t asked_bytes() const { return static_cast<int64_t>(held_bytes() + other_bytes); }
-    // As the driver said last, and what came and went since.
+    // The driver's last sample plus the bytes that came and went since.
     int64_t used_bytes() const { return sampled_bytes + (asked_bytes() - asked_at_sample); }
 
     void apply(const format::DeviceProcesses& processes) {
@@ -83,8 +83,8 @@ struct DeviceUse {
     }
 
 private:
-    // The driver hands memory out in granules of this size: what a request may take beyond its
-    // bytes.
+    // The driver allocates memory in granules of this size: a request may take up to one granule
+    // more than its bytes.
     static constexpr int64_t kGranuleBytes = 2 << 20;
 
     void add_step(format::SampleReason reason, int64_t bytes) {
@@ -104,7 +104,7 @@ private:
             default:
                 break;
         }
-        // Where several threads call the driver there is one sample after several calls.
+        // If several threads call the driver, there is one sample after several calls.
         const int64_t rounding_limit = kGranuleBytes * calls_since_sample;
         if (bytes > -rounding_limit && bytes < rounding_limit) {
             step(Step::kRounding) += bytes;

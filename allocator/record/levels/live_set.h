@@ -1,4 +1,4 @@
-// The live set: allocations not yet freed, by address; a few nanoseconds an operation.
+// The live set: allocations not yet freed, by address; a few nanoseconds per operation.
 // Used by the recorder, under its lock. Not thread safe. Never calls malloc.
 #pragma once
 
@@ -11,10 +11,10 @@
 namespace peakline::record {
 
 enum LiveFlags : uint8_t {
-    kFreeRequested = 1,  // freed by the program, another stream may still use it
-    kUnreported = 2,     // recorded at the call: its free is reported at the call, too
+    kFreeRequested = 1,  // freed by the program, but another stream may still use it
+    kUnreported = 2,     // recorded at the call, so its free is reported at the call, too
     kFreed = 4,          // not in the set; see Note [Slots that stay]
-    kTensorKind = 0xF0,  // the format::TensorKind that was reported of it, 0: none
+    kTensorKind = 0xF0,  // the reported format::TensorKind, 0: none
 };
 inline constexpr unsigned kTensorKindShift = 4;
 
@@ -37,14 +37,14 @@ static_assert(sizeof(LiveBlock) == 40);
 
 // Note [Slots that stay]
 // A caching allocator returns the same few addresses again and again. So a freed block keeps its
-// slot in the array, and its address stands in the index: when the address comes again, it is
-// the same slot, and neither the index nor a list of free slots had to be changed. EventPredictor
-// remembers the slot and does not even look into the index. Only when no slot is left, and
-// half of all are of freed blocks, they are released, all at once; with fewer the array grows. So
-// there are at most four times as many slots as blocks were ever live at once.
+// slot in the array, and its address stays in the index: a later block at this address gets the
+// same slot, and neither the index nor a list of free slots has to change. EventPredictor remembers
+// the slot and does not even search the index. When no slot is left and half of them belong to
+// freed blocks, all those are released at once; with fewer freed blocks the array grows. So there
+// are at most four times as many slots as blocks were ever live at once.
 class LiveSet {
 public:
-    // `entry_count`: of the index, a power of two. False when memory cannot be mapped.
+    // `entry_count`: size of the index, a power of two. False if memory cannot be mapped.
     bool init(size_t entry_count = size_t{1} << 12) {
         return index_.init(entry_count) && grow(entry_count / 2);
     }
@@ -62,25 +62,26 @@ public:
         return slot != 0 ? &blocks_[slot - 1] : nullptr;
     }
 
-    // Adds a block whose address (never 0) is not in the set; the caller fills in the rest of it,
-    // flags too. nullptr when the set cannot grow. Valid until the next add.
+    // Adds a block at an address (never 0) that is not in the set. The caller fills in the other
+    // fields and the flags. nullptr if the set cannot grow. Valid until the next add.
     LiveBlock* add(uint64_t address) { return add(address, find_slot(address)); }
-    // `erased`: what find_slot says of the address.
+    // `erased`: the result of find_slot for the address.
     LiveBlock* add(uint64_t address, LiveBlock* erased) {
         LiveBlock* const block = erased != nullptr ? erased : take_slot(address);
         size_ += block != nullptr ? 1 : 0;
         return block;
     }
 
-    // Removes a live block. All of it but the flags stays as it was.
+    // Removes a live block. It changes only the flags.
     void erase(LiveBlock* block) {
         block->flags = kFreed;
         --size_;
     }
 
     static bool is_live(const LiveBlock& block) { return (block.flags & kFreed) == 0; }
-    // The block at a slot: any that was told by slot_of, or 0. May be freed, or another's now. No
-    // block where the set is all zero, which only fetching ahead may ask.
+    // The block at a slot that slot_of returned, or at 0. The block may be freed, or the slot may
+    // hold another block now. If the set is all zero there is no block; then only prefetching may
+    // use the result.
     LiveBlock* at(uint32_t slot) { return blocks_.data() + slot; }
     uint32_t slot_of(const LiveBlock* block) const {
         return static_cast<uint32_t>(block - blocks_.data());

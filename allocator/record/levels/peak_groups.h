@@ -1,5 +1,5 @@
-// The blocks live at a peak as groups of equal blocks: what a summary holds. Slow operations of
-// the recorder, under its lock, in mapped memory.
+// The blocks live at a peak as groups of equal blocks, for a summary. Slow operations of the
+// recorder, under its lock, in mapped memory.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,8 @@ bool gather_peak_groups(const PeakTracker& tracker,
                         MappedArray<BlockGroup>& groups);
 bool gather_live_groups(const LiveSet& live_set, ViewOf view, MappedArray<BlockGroup>& groups);
 
-// The groups of a view's last peak. They stay right until the view has another peak, so a
-// recording whose peak stands still gathers them once.
+// The groups of a view's last peak. They are valid until the view has another peak, so a recording
+// gathers them once while its peak does not change.
 struct KeptGroups {
     MappedArray<BlockGroup> groups;
     uint64_t of_ordinal = 0;

@@ -1,10 +1,10 @@
 // The exact peak of one view (one device, one measure) and the set of blocks live at it, in O(1)
-// an event. Used by the recorder (under its lock) and by replay: both find the same peak.
-// Not thread safe. Never calls malloc. `Block`: what is known of a block when it is freed; has an
+// per event. Used by the recorder (under its lock) and by replay: both find the same peak.
+// Not thread safe. Never calls malloc. `Block` holds the facts of a freed block, among them its
 // `ordinal`.
 //
 // Note [Lazy side list]
-// A block carries the ordinal of its allocation. With peak_ordinal the ordinal of the allocation
+// A block carries the ordinal of its allocation. If peak_ordinal is the ordinal of the allocation
 // that made the peak, the live set at the peak is
 //     { live blocks with ordinal <= peak_ordinal }  +  side
 // where side holds the blocks with ordinal <= peak_ordinal freed since. A new peak empties the
@@ -39,7 +39,7 @@ public:
         }
     }
 
-    // A block of which only the existence is known: counts for level and peak, not for the total.
+    // A block that is only known to exist: counts for level and peak, not for the total.
     void on_untraced_alloc(uint64_t ordinal, uint64_t bytes, uint64_t tick) {
         level_ += bytes;
         if (tracing_ && level_ > peak_) {
@@ -47,8 +47,8 @@ public:
         }
     }
 
-    // `bytes`: what the block counts in this view; `block.ordinal` shows whether it was live at
-    // the peak.
+    // `bytes`: the size of the block in this view. `block.ordinal` shows whether it was live at the
+    // peak.
     void on_free(const Block& block, uint64_t bytes) {
         level_ -= bytes;
         if (block.ordinal < after_peak_) [[unlikely]] {
@@ -56,8 +56,8 @@ public:
         }
     }
 
-    // From here on levels count for the peak; the level of this moment does at once.
-    // `last_ordinal`: of the newest allocation; pass has_allocations = false when there is none.
+    // From now on levels count for the peak, beginning with the current level. `last_ordinal`
+    // belongs to the newest allocation; pass has_allocations = false if there is none.
     void start(uint64_t last_ordinal, bool has_allocations, uint64_t tick) {
         tracing_ = true;
         if (has_allocations && (level_ > peak_ || (after_peak_ == 0 && peak_ == 0))) {
@@ -73,8 +73,8 @@ public:
         side_.clear();
     }
 
-    // Goes on from a peak found elsewhere, of which only the numbers are known: has_peak() is
-    // false, and peak_bytes() right, until there is a higher one.
+    // Continues from a peak found elsewhere, without its blocks: until there is a higher peak,
+    // has_peak() is false and peak_bytes() is right.
     void restore(uint64_t level_bytes,
                  uint64_t peak_bytes,
                  uint64_t peak_tick,
@@ -99,7 +99,7 @@ public:
     const MappedArray<Block>& freed_since_peak() const { return side_; }
 
 private:
-    // Once in the life of a block at most, in a loop without a new peak never.
+    // Runs at most once per block, and never in a loop without a new peak.
     [[gnu::noinline]] void keep_freed(const Block& block) {
         side_dropped_ += side_.push(block) ? 0 : 1;
     }

@@ -1,10 +1,10 @@
-// Which phases are open, and, for recordings that keep peaks instead of events, the exact peak of
-// every named phase on every device. Used by the recorder under its lock. Never calls malloc.
+// The open phases and, for recordings that keep peaks instead of events, the exact peak of every
+// named phase on every device. Used by the recorder under its lock. Never calls malloc.
 //
 // Note [Phases]
 // A phase counts while it is open at least once, in any thread, and tracing is on: the rule of
-// report/replay. Only open phases cost anything: when one closes, the blocks live at its peak are
-// gathered into groups, if it has a new peak, and its trackers rest until it opens again.
+// report/replay. Only open phases have a cost. When a phase with a new peak closes, the blocks live
+// at its peak are gathered into groups. Its trackers rest until it opens again.
 #pragma once
 
 #include <cstdint>
@@ -46,21 +46,21 @@ public:
         bool is_tracing;
     };
 
-    // From here on phases have views, or not. Forgets peaks; open phases stay open.
+    // From now on phases have views, or have none. Forgets peaks; open phases stay open.
     void reset(bool with_views);
     void begin_phase(uint32_t phase);
     void end_phase(uint32_t phase);
-    // To be called after begin_phase, end_phase, a device's first block, and when tracing is
-    // switched: views begin or end to count.
+    // Call it after begin_phase, end_phase, a device's first block, and every switch of tracing:
+    // views start or stop counting.
     void update(const Moment& now, const LiveSet& live_set);
 
-    // False: none of the three functions below need be called.
+    // False: the three functions below need no call.
     bool is_active() const { return active_count_ != 0; }
     [[gnu::noinline]] void on_alloc(const LiveBlock& block, uint64_t tick, bool is_traced);
     [[gnu::noinline]] void on_free_allocated(const LiveBlock& block);
     [[gnu::noinline]] void on_free_requested(const LiveBlock& block);
 
-    // For checkpoints: the groups of every view are up to date afterwards.
+    // For checkpoints: afterwards the groups of every view are up to date.
     void gather(const LiveSet& live_set);
     uint32_t depth_of(uint32_t phase) const;
     const View* views() const { return views_; }

@@ -1,5 +1,6 @@
-// The last requests that a device refused, and what it held then. For traces that keep less than
-// every event: a checkpoint writes it, so that they say why memory ran out before the kept events.
+// The last requests that a device refused, and the live set of the device then. For traces that do
+// not keep every event: a checkpoint writes it, so that they show why memory ran out before the
+// kept events.
 // Used by the recorder under its lock. Never calls malloc.
 #pragma once
 
@@ -14,7 +15,7 @@ namespace peakline::record {
 class RefusalHistory {
 public:
     static constexpr size_t kMostKept = 8;
-    // A device with more groups keeps its levels only.
+    // A device with more groups keeps only its levels.
     static constexpr size_t kMostGroups = 10'000;
 
     struct Refused {
@@ -22,14 +23,15 @@ public:
         format::OutOfMemory request = {};
         format::Refusal refusal = {};
         uint64_t pool = 0;
-        // On the device: blocks that torch counts, its segments, blocks that other streams use yet.
+        // On the device: blocks that torch counts, its segments, blocks still in use by other
+        // streams.
         uint64_t live_bytes = 0;
         uint64_t reserved_bytes = 0;
         uint64_t waiting_bytes = 0;
     };
 
     void begin_trace() { count_ = 0; }
-    // Fills in what blocks come to.
+    // Fills in the sums of blocks.
     void add(Refused refused, const LiveSet& live_set);
 
     uint64_t count() const { return count_; }

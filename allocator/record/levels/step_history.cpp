@@ -8,9 +8,9 @@ namespace {
 
 using format::SampleSource;
 
-// Address space only.
+// Only address space.
 constexpr size_t kMostContexts = size_t{1} << 24;
-// With fewer samples than these nobody could tell growth from chance.
+// Fewer samples than these do not distinguish growth from chance.
 constexpr size_t kLeastSamples = 16;
 
 }  // namespace
@@ -29,7 +29,7 @@ bool StepHistory::begin_trace() {
     return has_room;
 }
 
-// Samples of one source say nothing about another.
+// Samples of one source are not comparable with those of another.
 void StepHistory::begin_source(SampleSource source) {
     source_ = source;
     resumes_ = ends_last_again_ = false;
@@ -146,8 +146,8 @@ void StepHistory::put_changes() {
     }
 }
 
-// Keeps the later one of every two samples, with the changes of both. A last one without a second
-// stays open: its changes are those of the sample that comes next.
+// Keeps the later of every two samples, with the changes of both. A last sample without a partner
+// stays open: the next sample gets its changes.
 void StepHistory::halve() {
     steps_per_sample_ *= 2;
     const size_t pair_count = samples_.size() / 2;

@@ -1,15 +1,15 @@
-// The steps of a program: when each ended, the peak within it, and the bytes of each context then.
-// For traces that keep less than every event: a checkpoint writes it, so that growth over the
+// The steps of a program: the end of each, the peak within it, and the bytes of each context at its
+// end. For traces that do not keep every event: a checkpoint writes it, so that growth over the
 // whole run is known. Used by the recorder under its lock. Never calls malloc.
 //
 // Note [Step history]
-// A step ends with optimizer.step(); optimizers and zero_grad() directly after it, with no block
+// A step ends with optimizer.step(). Optimizers and zero_grad() directly after it, with no block
 // made in between, belong to it: the rule of report/replay/phases/step_follower.h. A step that the
-// program marks ends where the next one begins, and marks win. Where there are no steps, the
+// program marks ends at the begin of the next one, and marks take precedence. Without steps, the
 // checkpoints are the samples.
 //
-// There is room for kMostSamples of them. When they are full, two become one, and from then on each
-// is the end of twice as many steps: sample n (from 0) is that of step (n + 1) * steps_per_sample()
+// There is room for kMostSamples samples. When it is full, every two become one, and from then on
+// each covers twice as many steps: sample n (from 0) belongs to step (n + 1) * steps_per_sample()
 // - 1. The bytes of contexts are kept as differences from sample to sample.
 #pragma once
 
@@ -28,7 +28,7 @@ class StepHistory {
 public:
     static constexpr size_t kMostSamples = format::kMostStepSamples;
     static constexpr size_t kMostChanges = size_t{1} << 14;
-    // A context on a device.
+    // Each slot is a context on a device.
     static constexpr size_t kMostSlots = size_t{1} << 16;
 
     // The recorder at the end of a step.
@@ -56,21 +56,21 @@ public:
     // Forgets everything. False when memory cannot be mapped.
     bool begin_trace();
 
-    // True: a step ends here, or what belongs to the last one, whose sample is due.
+    // True: a step ends here, or an action that belongs to the last step. Its sample is due.
     bool ends_optimizer_step(StepAction action, uint64_t next_ordinal);
     bool ends_marked_step();
     bool ends_part() const { return source_ == format::SampleSource::kParts; }
-    // When one of them says so. `peak_bytes` of the moment is since the last call.
+    // Call it if one of them returned true. `peak_bytes` of the moment is since the last call.
     void end_step(const Moment& moment, const LiveSet& live_set);
 
     format::SampleSource source() const { return source_; }
-    // Ended so far.
+    // Steps that ended so far.
     uint64_t step_count() const { return step_count_; }
     uint64_t steps_per_sample() const { return steps_per_sample_; }
     const MappedArray<Sample>& samples() const { return samples_; }
     const MappedArray<Change>& changes() const { return changes_; }
     Place place_of(uint32_t slot) const { return slots_[slot].place; }
-    // False: some had no room, and nothing is known.
+    // False: some part had no room, and the history is unknown.
     bool is_whole() const { return is_whole_; }
 
 private:
@@ -96,7 +96,7 @@ private:
 
     format::SampleSource source_ = format::SampleSource::kParts;
     bool is_whole_ = true;
-    bool resumes_ = false;  // what is open goes on with the last step
+    bool resumes_ = false;  // the open optimizer or zero_grad() belongs to the last step
     bool ends_last_again_ = false;
     uint64_t step_count_ = 0;
     uint64_t steps_per_sample_ = 1;

@@ -1,6 +1,6 @@
 // Keys of NH, the universal hash of UMAC (RFC 4418, section 5.1), here on 64-bit words: the 128-bit
-// sum of (word + key) * (word' + key') over pairs of words, with keys of its own for every place.
-// The products do not wait for each other. Two different lists collide once in 2^64.
+// sum of (word + key) * (word' + key') over pairs of words, with separate keys for every position.
+// The products do not depend on each other. Two different lists collide once in 2^64.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ consteval HashKeys make_hash_keys() {
     return made;
 }
 
-// One table for all: what one user has read is in the caches for the next.
+// All users share one table: the keys that one user read are in the caches for the next.
 inline constexpr HashKeys kHashKeys = make_hash_keys();
 
 }  // namespace peakline::record

@@ -1,9 +1,9 @@
-// The hash table of what runs inside the program: open addressing and linear probing in mapped
+// The hash table of the code inside the program: open addressing and linear probing in mapped
 // memory, at most half full. Never calls malloc. Not thread safe: its owner guards it. Memory of
 // zeros is an empty table that finds and keeps nothing.
 //
-// Not used where several threads read without a lock (RawStackCache, the rules of unwind_rules.h)
-// and where entries are evicted (EntryNumbers, StackMemo).
+// Not used for tables that several threads read without a lock (RawStackCache, the rules of
+// unwind_rules.h) or that evict entries (EntryNumbers, StackMemo).
 #pragma once
 
 #include <cstddef>
@@ -15,15 +15,15 @@
 
 namespace peakline::record {
 
-// Slot: what the table holds. Zeros are a free one. It has
+// Slot: an entry of the table; zeros are a free one. It has
 //   bool is_used() const;
-//   uint64_t hash() const;   its low bits choose where it stands
+//   uint64_t hash() const;   its low bits choose the position
 template <class Slot>
 class HashTable {
     static_assert(std::is_trivially_copyable_v<Slot>);
 
 public:
-    // Empties it. `slot_count`: a power of two; the table grows. False when memory cannot be
+    // Empties the table. `slot_count`: a power of two; the table grows. False if memory cannot be
     // mapped.
     bool init(size_t slot_count) {
         MappedArray<Slot> fresh;
@@ -42,7 +42,7 @@ public:
     bool is_ready() const { return slots_.data() != nullptr; }
     size_t size() const { return size_; }
 
-    // The slot with this hash for which is_it(slot); nullptr: none. Valid until add or remove.
+    // The slot with this hash that satisfies is_it(slot); nullptr: none. Valid until add or remove.
     template <class IsIt>
     Slot* find(uint64_t hash, IsIt is_it) {
         return const_cast<Slot*>(static_cast<const HashTable*>(this)->find(hash, is_it));
@@ -60,12 +60,12 @@ public:
         return nullptr;
     }
 
-    // Adds one that find() did not find. nullptr, and nothing has changed, when memory ran out.
+    // Adds a slot that find() did not find. nullptr, without a change, if memory ran out.
     Slot* add(const Slot& slot) {
         return (size_ + 1) * 2 > slots_.size() && !grow_slow() ? nullptr : put(slot);
     }
 
-    // Moves those behind it up, so that no search ends too early.
+    // Moves later slots of the run up, so that no search ends too early.
     void remove(Slot* slot) {
         auto hole = static_cast<size_t>(slot - slots_.data());
         for (size_t i = next(hole); slots_[i].is_used(); i = next(i)) {

@@ -1,4 +1,4 @@
-// Finds the id of an equal record by its hash. The records themselves stand in the caller's array;
+// Finds the id of an equal record by its hash. The records themselves are in the caller's array;
 // the caller compares. Not thread safe.
 #pragma once
 
@@ -15,7 +15,7 @@ public:
     bool init(size_t slot_count = 1024) { return slots_.init(slot_count); }
     void clear() { slots_.clear(); }
 
-    // The id for which is_equal(id), among those of this hash; 0: none.
+    // The id of this hash that satisfies is_equal(id); 0: none.
     template <class IsEqual>
     uint32_t find(uint64_t hash, IsEqual is_equal) const {
         const auto low = static_cast<uint32_t>(hash);

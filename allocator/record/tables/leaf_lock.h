@@ -1,7 +1,7 @@
 // The only kind of lock in the recorder. Holding one, we call nobody else's code: not CUDA, not
-// Python, not malloc. Uncontended it is one atomic exchange and one store. It is held for some 50
-// ns, so a waiter spins; when the holder was put to sleep, the waiter sleeps too, and looks again
-// by itself: a release that had to see waiters would need a second atomic exchange at every event.
+// Python, not malloc. Without contention it costs one atomic exchange and one store. It is held for
+// some 50 ns, so a waiter spins. If the holder was put to sleep, the waiter sleeps too and tries
+// again by itself: a release that wakes waiters would need a second atomic exchange per event.
 #pragma once
 
 #include <atomic>
@@ -17,14 +17,14 @@ namespace peakline::record {
 class LeafLock {
 public:
     void lock() {
-        // acquire: what the last holder wrote is visible; the release in unlock() pairs with it.
+        // acquire: the last holder's stores are visible; the release in unlock() pairs with it.
         if (__builtin_expect(state_.exchange(kHeld, std::memory_order_acquire) != kFree, 0)) {
             lock_slow(kForEver);
         }
     }
 
-    // For a thread that may hold it already, as a signal handler's may: waits about a fifth of a
-    // second, which is for ever for a lock held for some 50 ns. False: it does not hold it now.
+    // For a thread that may already hold the lock, as in a signal handler: waits about a fifth of a
+    // second, which is for ever for a lock held for some 50 ns. False: it did not get the lock.
     bool lock_patiently() {
         return state_.exchange(kHeld, std::memory_order_acquire) == kFree || lock_slow(kPatience);
     }
@@ -45,7 +45,7 @@ private:
     [[gnu::noinline, gnu::cold]] bool lock_slow(uint32_t sleeps) {
         for (;;) {
             for (int i = 0; i < kSpins; ++i) {
-                // relaxed: only looks; the exchange after it acquires.
+                // relaxed: only a test; the exchange after it acquires.
                 if (state_.load(std::memory_order_relaxed) == kFree &&
                     state_.exchange(kHeld, std::memory_order_acquire) == kFree) {
                     return true;
@@ -55,7 +55,7 @@ private:
             if (sleeps != kForEver && sleeps-- == 0) {
                 return false;
             }
-            // Nobody wakes us: returns when the time is over, or at once when it was released.
+            // Nobody wakes us: returns after the time, or at once if the lock was released.
             const timespec time{0, kSleepNs};
             syscall(SYS_futex, &state_, FUTEX_WAIT_PRIVATE, kHeld, &time, nullptr, 0);
         }

@@ -1,5 +1,5 @@
-// Growable array in memory of its own: no malloc, no copy on growth, pointers stay valid.
-// Address space for the capacity is reserved once; pages come as they are touched. Used by the
+// Growable array in its own mapping: no malloc, no copy on growth, pointers stay valid. It reserves
+// address space for the capacity once; the kernel adds pages as they are touched. Used by the
 // recorder inside the program and by replay. Not thread safe.
 #pragma once
 
@@ -36,14 +36,14 @@ public:
         return true;
     }
 
-    // Empties it; there is room for `capacity` elements then, of which those that were used are not
-    // zero. False when the kernel refuses.
+    // Empties the array and ensures room for `capacity` elements; elements that were used are not
+    // zero. False if the kernel refuses.
     bool clear_with_room(size_t capacity) {
         clear();
         return capacity_ >= capacity || reserve(capacity);
     }
 
-    // False when full: the caller counts what it could not keep.
+    // False when full: the caller counts the lost element.
     bool push(const T& value) {
         if (size_ == capacity_) {
             return false;

@@ -1,4 +1,4 @@
-// Memory without malloc: zero, and taken from the kernel page by page as it is used.
+// Memory without malloc: zeroed pages, which the kernel adds as they are used.
 #pragma once
 
 #include <cstddef>

@@ -22,7 +22,7 @@ namespace peakline::record {
 template <uint32_t kSize>
 class EntryNumbers {
 public:
-    // The number in the set of `hash` for which is_wanted(number); 0: none.
+    // The number in the set of `hash` that satisfies is_wanted(number); 0: none.
     template <class IsWanted>
     uint32_t find(uint64_t hash, IsWanted is_wanted) const {
         const uint32_t* const set = set_of(slots_, hash);
@@ -37,8 +37,8 @@ public:
         return 0;
     }
 
-    // A number in the set of `hash` for a new entry: an unused one, one for which
-    // !is_used(number), or one of the eight that is evicted, in turn.
+    // A number in the set of `hash` for a new entry: an unused one, one with !is_used(number), or
+    // one of the eight that is evicted, in turn.
     template <class IsUsed>
     uint32_t take(uint64_t hash, IsUsed is_used) {
         uint32_t* const set = set_of(slots_, hash);
@@ -56,7 +56,7 @@ public:
     uint32_t take(uint64_t hash) {
         return take(hash, [](uint32_t) { return true; });
     }
-    // The number of different numbers handed out.
+    // The count of different numbers handed out.
     uint32_t taken_count() const { return taken_count_; }
 
 private:

@@ -1,16 +1,16 @@
-// Predicts what a thread, or the recorder, sees next. One owner; not thread safe. Lives in memory
+// Predicts the next key of a thread or of the recorder. One owner; not thread safe. Lives in memory
 // that is zero, which is the empty state; a later owner inherits the contents.
 //
 // Note [What comes next]
 // A training loop repeats its stacks and allocations in the same order. So we log the numbers of
 // entries in the order they are used, and predict that the next use repeats the previous round:
 // after a hit the prediction moves on along the log; after a miss it continues after the previous
-// use of the entry that came instead. When a whole round of at least a thousand uses was predicted,
-// it is a loop: nothing is logged until the next miss, and the round is read again and again.
-// A prediction is fetched into the caches at once. In a whole step torch's own work between two
-// events empties them, and then a lookup in a hash table costs as much as everything else. For the
-// same reason entries stand in the order of first use (numbered_cache.h): entries that are used one
-// after the other share cache lines and pages.
+// use of the entry that came instead. If a whole round of at least a thousand uses was predicted,
+// it is a loop: nothing is logged until the next miss, and the round is read repeatedly.
+// A prediction is fetched into the caches at once. Over a step, torch's own work between two events
+// evicts our data, and a lookup in a hash table then costs as much as everything else. For the same
+// reason entries are in the order of first use (numbered_cache.h): entries that are used one after
+// the other share cache lines and pages.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ namespace peakline::record {
 template <uint32_t kLength>
 class SequencePredictor {
 public:
-    // The entry that should be used next; any logged one, or 0, where nothing is known.
+    // The entry that should be used next; any logged one, or 0, if nothing is known.
     uint32_t predicted() const { return predicted_; }
 
     // The entry after it.
@@ -35,8 +35,8 @@ public:
     // Hits since the last miss; within a loop they are no longer counted.
     uint32_t hit_count() const { return hit_count_; }
 
-    // The predicted entry was used. logged_at(predicted): where the caller keeps the position of
-    // that entry in the log.
+    // The predicted entry was used. logged_at(predicted) points to that entry's position in the
+    // log, which the caller keeps.
     template <class LoggedAt>
     void hit(LoggedAt logged_at) {
         ++next_;
@@ -88,7 +88,7 @@ private:
 template <class Key, uint32_t kSize, uint32_t kNumberCount = 0>
 class Predictor {
 public:
-    // The key that should come next; the key of zeros where a plain number should.
+    // The key that should come next; the key of zeros if a plain number should.
     const Key& predicted() const { return entries_[is_number() ? 0 : log_.predicted()].key; }
     // The plain number that should come next; kNumberCount or more: a key should.
     uint32_t predicted_number() const { return log_.predicted() - kFirstNumber; }
@@ -108,7 +108,7 @@ public:
         }
         __builtin_prefetch(&predicted());
     }
-    // A plain number came that is not predicted_number().
+    // A plain number other than predicted_number() came.
     void miss_number(uint32_t number) {
         log_.miss(kFirstNumber + number, logged_at(kFirstNumber + number));
     }
@@ -117,7 +117,7 @@ public:
         log_.hit([this](uint32_t entry) { return logged_at(entry); });
     }
     uint32_t hit_count() const { return log_.hit_count(); }
-    // From now on predicts only keys that come from now on, or the key of zeros.
+    // From now on predicts only keys that come after this call, or the key of zeros.
     void forget() {
         for (uint32_t number = 1; number <= numbers_.taken_count(); ++number) {
             entries_[number].key = Key{};

@@ -42,7 +42,8 @@ void RawStackCache::insert(uint64_t low, uint64_t high, uint32_t id) {
             return;
         }
     }
-    // A run this long means bad luck, not a full table: not cached, so found the slow way again.
+    // A run this long is bad luck, not a full table: the entry is not cached and takes the slow way
+    // again.
 }
 
 }  // namespace peakline::record

@@ -17,7 +17,7 @@ public:
     // `capacity`: a power of two. False when memory cannot be mapped.
     bool init(size_t capacity);
 
-    // 0: absent, as all entries before init() and in a fork child's zeros.
+    // 0: absent, like every entry before init() and in a fork child's zeros.
     uint32_t find(uint64_t low, uint64_t high) const {
         if (mask_ == 0) {
             return 0;
@@ -41,8 +41,7 @@ public:
         return 0;
     }
 
-    // Ids never change their meaning, so a full cache is simply emptied: entries still in use
-    // return.
+    // Ids never change their meaning, so a full cache is simply emptied: used entries come back.
     void insert(uint64_t low, uint64_t high, uint32_t id);
 
     void prepare_fork() { lock_.lock(); }

@@ -1,5 +1,5 @@
-// A thread's entry that a signal handler of the same thread may read while it is replaced. Its tag
-// names its owner, and is none during the replacement. So the handler finds the old entry, none, or
+// Replaces an entry of a thread while a signal handler of the same thread may read it. The tag
+// names the owner, and is none during the replacement. So the handler finds the old entry, none, or
 // the new one, never a tag with data of another.
 #pragma once
 

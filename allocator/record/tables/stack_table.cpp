@@ -13,7 +13,7 @@ constexpr size_t kMaxStringBytes = 4096;  // longer names are cut
 constexpr size_t kStringArenaBytes = size_t{1} << 30;
 constexpr size_t kRecordCapacity = size_t{1} << 24;
 constexpr size_t kContextCacheCapacity = size_t{1} << 16;
-constexpr size_t kMaxJoinedFrames = 1024;  // of a deeper inner stack the innermost ones are kept
+constexpr size_t kMaxJoinedFrames = 1024;  // a deeper inner stack keeps its innermost ones
 
 }  // namespace
 
@@ -209,7 +209,7 @@ auto StackTable::visit_table(format::DefType type, Visit visit) const {
             return visit(instances_);
         case DefType::kTensor:
             return visit(tensors_.records);
-        default:  // of other lengths; the writer keeps those without a table itself
+        default:  // bodies of other lengths; the writer keeps those without a table itself
             return visit(MappedArray<StackNode>());
     }
 }
@@ -224,7 +224,7 @@ size_t StackTable::definition_count(format::DefType type) const {
     return visit_table(type, [](const auto& records) { return records.size(); });
 }
 
-// Called with lock_ held. Bodies as trace_format.h says; the longest is a string.
+// Call it with lock_ held. trace_format.h defines the bodies; the longest is a string.
 size_t StackTable::encode(format::DefType type,
                           uint32_t id,
                           unsigned char* out,

@@ -1,8 +1,8 @@
 // Gives equal things one id: strings, frames, stack nodes, modules, threads, streams, contexts.
-// Ids count from 1 within a kind, in the order of first sight, which is the order the trace
-// defines them in (trace_format.h, DEFS payload). 0 means none, or that the table is full.
+// Ids count from 1 within a kind, in the order of first sight. The trace defines them in the same
+// order (trace_format.h, DEFS payload). 0 means none, or that the table is full.
 // Any thread may call any function; one leaf lock inside. Nothing is ever removed: a training
-// loop has 10^3 to 10^4 stacks, and a table that is full only loses detail, never a block.
+// loop has 10^3 to 10^4 stacks, and a full table only loses detail, never a block.
 #pragma once
 
 #include <cstddef>
@@ -30,11 +30,11 @@ class StackTable {
 public:
     // False when memory cannot be mapped.
     bool init();
-    // Since init(); not in a child of fork, Note [Forks that nobody hears of].
+    // True after init(), but not in a child of fork: Note [Forks that nobody hears of].
     bool is_ready() const { return strings_.records.data() != nullptr; }
 
     uint32_t intern_string(const char* bytes, size_t length);
-    // With an end mark; 0 for null.
+    // `text` ends with a zero byte; 0 for null.
     uint32_t intern_text(const char* text) {
         return text == nullptr ? 0 : intern_string(text, std::strlen(text));
     }
@@ -44,8 +44,8 @@ public:
                                  uint32_t line,
                                  uint32_t instance = 0);
     uint32_t intern_python_node(uint32_t parent, uint32_t frame);
-    // The frames of `inner`, up to `inner_root` and without it, called by those of `outer`. 0 when
-    // the table is full.
+    // The stack of the frames of `inner`, up to `inner_root` and without it, called by those of
+    // `outer`. 0 if the table is full.
     [[gnu::noinline]] uint32_t join_python_stacks(uint32_t outer,
                                                   uint32_t inner,
                                                   uint32_t inner_root);
@@ -56,26 +56,26 @@ public:
     // Handle 0, the default stream, has id 0.
     [[gnu::noinline]] uint32_t intern_stream(uint64_t handle);
     uint32_t intern_context(const Context& context);
-    // Says something new about an instance; what was said before stays in the trace.
+    // Adds a newer definition of an instance; earlier ones stay in the trace.
     void report_instance(const Instance& instance);
     uint32_t intern_tensor(const Tensor& tensor);
-    // 0 also for more than kMaxDimensions.
+    // Also 0 for more than kMaxDimensions.
     uint32_t intern_tensor_type(const char* dtype, const int64_t* sizes, size_t size_count);
 
     // Calls `visit(file, file_length, name, name_length, line)` for each frame from leaf to root
-    // until it returns false. It runs under the lock: it must call nothing of the table.
+    // until it returns false. `visit` runs under the lock: it must not call the table.
     template <class Visit>
     void visit_python_stack(uint32_t node, Visit visit);
 
     // Writes the bodies of all definitions of `type` with ids above `*emitted` through
-    // `write(DefType, body, length)`, and moves `*emitted` on. For the trace writer; call in the
-    // order of DefType, so that what a body names is defined before it.
+    // `write(DefType, body, length)`, and advances `*emitted`. For the trace writer; call it in the
+    // order of DefType, so that the names in a body are defined before it.
     template <class Write>
     void emit(format::DefType type, uint32_t* emitted, Write write);
 
     uint64_t full_count() const { return full_count_; }
 
-    // False: this thread was interrupted while it changed the table, see
+    // False: this thread was interrupted during a change of the table, see
     // LeafLock::lock_patiently().
     bool may_lock() {
         const bool is_locked = lock_.lock_patiently();
@@ -107,7 +107,7 @@ private:
     uint32_t intern(Kind<Record>& kind, const Record& record);
     uint32_t intern_bytes(Kind<String>& kind, const char* bytes, size_t length);
     uint32_t join_python_stacks_slow(uint32_t outer, uint32_t inner, uint32_t inner_root);
-    // visit(records) of the table of this type; visit(no records) for other types.
+    // Calls visit(records) with the table of this type; visit(no records) for other types.
     template <class Visit>
     auto visit_table(format::DefType type, Visit visit) const;
     size_t definition_count(format::DefType type) const;
@@ -126,7 +126,7 @@ private:
     Kind<Context> contexts_;
     MappedArray<Instance> instances_;
     Kind<Tensor> tensors_;
-    Kind<String> tensor_types_;  // what follows the id in a definition
+    Kind<String> tensor_types_;  // the bytes after the id in a definition
     RawStackCache context_cache_;
     RawStackCache joined_cache_;  // of join_python_stacks
     uint64_t full_count_ = 0;     // Guarded by lock_.

@@ -20,7 +20,7 @@ public:
                 free_.reserve(capacity));
     }
 
-    // False when no chunk is free: the file must grow.
+    // False if no chunk is free: the file must grow.
     bool take_free(uint64_t* index) {
         if (free_.size() == 0) {
             return false;

@@ -1,5 +1,5 @@
-// Which shapes of allocation repeat, and how often: a shape (context, device, stream, sizes)
-// becomes a class of the trace on its second sighting. Used by the trace writer. Not thread safe,
+// Finds and counts repeated shapes of allocation: a shape (context, device, stream, sizes) becomes
+// a class of the trace on its second sighting. Used by the trace writer. Not thread safe,
 // no malloc.
 #pragma once
 
@@ -24,8 +24,8 @@ struct alignas(kCacheLine) ClassSlot {
     uint32_t device;
     uint32_t class_id;      // 0: not defined
     uint64_t record_count;  // of this shape, not yet in the totals
-    uint32_t trace;         // which trace this belongs to
-    uint32_t logged_at;     // by ClassTable's predictor
+    uint32_t trace;         // the trace that the slot belongs to
+    uint32_t logged_at;     // for ClassTable's predictor
 };
 
 class ClassTable {
@@ -39,9 +39,8 @@ public:
     // Slots of an earlier trace stay in memory and count as never seen.
     void begin_trace() { ++trace_; }
 
-    // The slot of the shape of `event` when it is a repeated one; else nullptr, and from now on it
-    // has a slot. A shape that leaves its slot, because its set is full, is counted in
-    // `totals`.
+    // The slot of the shape of `event` if it is a repeated one; else nullptr, and the shape gets a
+    // slot. A shape that loses its slot, because its set is full, is counted in `totals`.
     ClassSlot* count(const AllocEvent& event, TraceTotals& totals) {
         uint32_t number = sequence_.predicted();
         if (__builtin_expect(has(number, event), 1)) {
@@ -57,10 +56,10 @@ public:
         return &slots_[number];
     }
 
-    // From the record that is counted now on, `slot` is this class.
+    // `slot` is this class, beginning with the record that is being counted.
     static void define(ClassSlot& slot, uint32_t class_id, TraceTotals& totals);
 
-    // Adds what is not yet in the totals.
+    // Adds the records that are not yet in the totals.
     void add_to(TraceTotals& totals);
 
 private:
@@ -73,8 +72,8 @@ private:
         return number < slots_.size() && slots_[number].trace == trace_;
     }
 
-    // Chooses a slot, no more. From registers, where a hash of the struct's bytes would wait until
-    // they are in memory.
+    // Only chooses a slot. Uses registers: a hash of the struct's bytes would wait until they are
+    // in memory.
     static uint64_t shape_hash(const AllocEvent& event) {
         const uint64_t ids =
             event.context | uint64_t{event.stream} << 32U | uint64_t{event.device} << 48U;
@@ -86,14 +85,14 @@ private:
                slot.stream == event.stream && slot.device == event.device;
     }
     static void add_slot(ClassSlot& slot, TraceTotals& totals);
-    // 0: it had no slot.
+    // 0: the shape had no slot.
     [[gnu::noinline]] uint32_t find_slow(const AllocEvent& event, TraceTotals& totals);
     uint32_t take_slot(const AllocEvent& event, TraceTotals& totals);
 
     MappedArray<ClassSlot> slots_;               // the first stays free
     MappedArray<EntryNumbers<kSlots>> numbers_;  // one
     uint32_t trace_ = 0;
-    SequencePredictor<8192> sequence_{};  // Note [What comes next] in predictor.h
+    SequencePredictor<8192> sequence_{};
 };
 
 }  // namespace peakline::record

@@ -11,12 +11,12 @@ using format::AllocatorAction;
 using format::DriverKind;
 using format::SegmentAction;
 
-// Address space only; no program comes near.
+// Only address space; no program comes near it.
 constexpr size_t kMaxPieces = 1U << 20;
 constexpr size_t kMaxPools = 1U << 16;
 constexpr size_t kMaxUnseen = 1U << 16;
 constexpr size_t kFirstRequests = 256;
-constexpr size_t kMaxScopes = 1U << 12;  // beyond that they are forgotten: they tell phases only
+constexpr size_t kMaxScopes = 1U << 12;  // further ones are dropped: they only mark phases
 
 constexpr DriverKind kKindsOfSegments[] = {
     DriverKind::kDevice, DriverKind::kPitch, DriverKind::kMapping, DriverKind::kAsync};
@@ -226,7 +226,7 @@ void StandingRecords::see(const format::PoolSample& sample) {
     if (device == nullptr) {
         return;
     }
-    format::PoolSample* unused = nullptr;  // of a pool that holds nothing
+    format::PoolSample* unused = nullptr;  // slot of an empty pool
     for (format::PoolSample& pool : pools_) {
         if (pool.device == sample.device && pool.pool == sample.pool) {
             device->use.pool_bytes += sample.reserved_bytes - pool.reserved_bytes;
@@ -243,7 +243,7 @@ void StandingRecords::see(const format::PoolSample& sample) {
     }
 }
 
-// A segment has its request, as a rule with the same address.
+// A segment usually has a request with the same address.
 bool StandingRecords::was_requested(uint64_t device, uint64_t address) {
     const auto holds = [&](const format::DriverAlloc& record) {
         return record.device == device && address - record.key < record.bytes;

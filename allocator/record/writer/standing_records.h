@@ -1,11 +1,11 @@
-// The state that the rare records of a bounded trace led to: torch's segments, requests of the
-// driver, its pools and samples, the allocator's settings, the scopes that are open. A checkpoint
-// writes it, since the records themselves may be gone. The trace writer shows it every such record,
-// under the recorder's lock. Never calls malloc.
+// The state that results from the rare records of a bounded trace: torch's segments, requests of
+// the driver, its pools and samples, the allocator's settings, the open scopes. A checkpoint writes
+// it, since the records themselves may be gone. The trace writer passes it every such record, under
+// the recorder's lock. Never calls malloc.
 //
 // The rules are those of report/views/segments/segment_pieces.h and
-// report/views/ledger/driver_memory.h: a reader that begins here comes to what it would have come
-// to, had it read every record.
+// report/views/ledger/driver_memory.h: a reader that begins here reaches the same state as one that
+// read every record.
 #pragma once
 
 #include <cstddef>
@@ -28,18 +28,18 @@ public:
     void see(format::ExtendedType type, const uint64_t* fields);
     // All segments of a device.
     uint64_t reserved_bytes(uint64_t device) const;
-    // See Note [Standing records] in trace_format.h. Nothing where some had no room.
+    // See Note [Standing records] in trace_format.h. Writes nothing if some part had no room.
     void write_to(TraceWriter& writer) const;
 
 private:
-    // A part of a segment that came and goes as one; by device, then address.
+    // A part of a segment that comes and goes as a unit; ordered by device, then address.
     struct Piece {
         uint64_t device;
         uint64_t address;
         uint64_t bytes;
         uint64_t stream;
         uint64_t pool;
-        uint32_t settings;  // string that held when it came; 0: those of the start
+        uint32_t settings;  // string of the settings at its creation; 0: those of the start
         format::SegmentAction action;
         uint64_t end() const { return address + bytes; }
         bool is_before(const Piece& other) const {
@@ -63,10 +63,10 @@ private:
         uint64_t fraction = 0;  // bits of the double
     };
 
-    // One for each of format::NumberRecords; the compiler stops where one is missing.
+    // One for each of format::NumberRecords; a missing one is a compile error.
     void see(const format::Segment& segment);
     void see(const format::InPool& pool);
-    void see(const format::Refusal&) { has_last_piece_ = false; }  // a pool behind it is its own
+    void see(const format::Refusal&) { has_last_piece_ = false; }  // a pool after it is its own
     void see(const format::AllocatorCall& call);
     void see(const format::AllocatorSettings& settings) {
         settings_ = static_cast<uint32_t>(settings.text);
@@ -78,7 +78,7 @@ private:
     void see(const format::DriverSample& sample);
     void see(const format::DeviceProcesses& processes);
     void see(const format::Scope& scope);
-    // Nothing of these stands: each is of its moment, or has a summary record of its own.
+    // These leave no state: each describes its moment, or has its own summary record.
     void see(const format::Mark&) {}
     void see(const format::OutOfMemory&) {}
     void see(const format::DeviceMemory&) {}
@@ -96,7 +96,7 @@ private:
     void remove_request(DriverRequest* request);
     // nullptr: no such device.
     Device* device_of(uint64_t number);
-    // Without room the state would miss a part from then on.
+    // Without room the state would be incomplete from then on.
     void need(bool has_room) { is_whole_ = is_whole_ && has_room; }
 
     uint64_t write_segments(TraceWriter& writer) const;
@@ -107,7 +107,7 @@ private:
 
     bool is_whole_ = true;
     uint32_t settings_ = 0;  // string; 0: those of the start
-    // The piece and the request that the next record may be about.
+    // The piece and the request that the next record may refer to.
     uint64_t last_device_ = 0;
     uint64_t last_address_ = 0;
     bool has_last_piece_ = false;
@@ -119,7 +119,7 @@ private:
     MappedArray<Unseen> unseen_;  // segments without a request
     MappedArray<format::PoolSample> pools_;
     MappedArray<Device> devices_;
-    MappedArray<format::Scope> scopes_;  // that are open, in the order of their begin
+    MappedArray<format::Scope> scopes_;  // the open ones, in the order of their begin
     DriverRequests requests_;
 };
 

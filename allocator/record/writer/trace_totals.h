@@ -1,6 +1,6 @@
-// Counts what a trace holds, for Note [Totals] in trace_format.h. Fed by the trace writer with what
-// it knows anyway: nothing is counted event by event but records of rare types and of shapes that
-// never come again. Not thread safe, no malloc.
+// Counts the records of a trace, for Note [Totals] in trace_format.h. The trace writer passes it
+// facts that it has anyway: only records of rare types and of shapes that do not repeat are counted
+// event by event. Not thread safe, no malloc.
 #pragma once
 
 #include <cstddef>
@@ -43,8 +43,8 @@ public:
     // The trace has events that cannot be counted here: it gets no totals.
     void give_up() { is_whole_ = false; }
 
-    // One record, counted with others: that of a class seen again after a whole step has left the
-    // caches, and while it is fetched so are the others.
+    // Counts one record together with others. The count of a class that repeats only after a whole
+    // step has left the caches, so a batch fetches several counts at the same time.
     void add_class_record(uint32_t class_id) {
         if (is_whole_) {
             waiting_[waiting_count_++] = class_id;
@@ -85,7 +85,7 @@ public:
     // Puts the totals, when they are whole, as SUMMARY records; stops at the first that is refused.
     // True when all of them are in the file.
     bool write_to(TraceWriter& writer, const Position& end);
-    // Where the program's main ended, 0: not yet.
+    // The end of the program's main, 0: not yet.
     uint64_t main_end_tick() const { return main_end_tick_; }
 
 private:

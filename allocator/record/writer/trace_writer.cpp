@@ -16,7 +16,7 @@ using format::DefType;
 using format::Op;
 
 constexpr uint32_t kMaxClasses = 1U << 22;
-// Definitions are never released: where the file is bounded they must be few.
+// Definitions are never released: in a bounded file they must be few.
 constexpr uint32_t kMaxClassesOfBounded = 1U << 16;
 constexpr size_t kMaxTagBytes = 1 + format::kMaxVarintBytes;
 constexpr size_t kMaxAllocBody = 6 * format::kMaxVarintBytes;
@@ -36,7 +36,7 @@ format::ExtendedType extended_type(FreeEvent::Kind kind) {
     __builtin_unreachable();
 }
 
-// As many chunks as the ring may ever remember; the file never holds more than that.
+// The most chunks that the ring can remember; the file never holds more.
 size_t ring_capacity(const Keep& keep) {
     return std::bit_ceil(std::max<uint64_t>(2 * keep.bytes / format::kChunkBytes, 1U << 16));
 }
@@ -194,8 +194,8 @@ unsigned char* TraceWriter::put_tag(Op op, uint64_t tick) {
     last_tick_ += dt;
     const auto op_bits = static_cast<unsigned>(op) << 6;
     unsigned char* out = events_.at;
-    // Chunks are in no cache at first, and the next lock waits for every store. Two lines are some
-    // 50 events.
+    // New chunks are in no cache, and the next lock waits for every store. Two lines are some 50
+    // events.
     __builtin_prefetch(out + 2 * kCacheLine, 1);
     if (dt <= format::kDtMax) [[unlikely]] {
         *out++ = static_cast<unsigned char>(op_bits | dt);
@@ -288,7 +288,7 @@ void TraceWriter::repeat_alloc(const WrittenAlloc& written,
                                uint64_t live_bytes) {
     unsigned char* out = put_tag(Op::kAllocClass, tick);
     totals_.add_class_record(written.class_id);
-    std::memcpy(out, written.body, sizeof written.body);  // what is too much will be overwritten
+    std::memcpy(out, written.body, sizeof written.body);  // later bytes overwrite the excess
     end_alloc(out + written.length, address, live_bytes);
 }
 

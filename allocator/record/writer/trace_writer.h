@@ -24,40 +24,40 @@ struct FreeEvent {
     // kCompleted: of a deferred one.
     enum class Kind : uint32_t { kPlain, kDeferred, kCompleted };
     uint64_t back = 0;     // next ordinal minus its ordinal
-    uint32_t context = 0;  // where; 0: not asked
+    uint32_t context = 0;  // of the free; 0: not recorded
     Kind kind = Kind::kPlain;
 };
 
-// An allocation as it stands in the trace.
+// An allocation in the form of the trace.
 struct WrittenAlloc {
-    using Address [[gnu::aligned(4)]] = uint64_t;  // no padding: it is compared by its bytes
+    using Address [[gnu::aligned(4)]] = uint64_t;  // no padding: compared by its bytes
 
-    Address previous_address;  // of the allocation before, from which its own is counted
+    Address previous_address;  // of the previous allocation; its own is relative to this
     uint32_t class_id;
     uint8_t length;  // of the body; 0: it cannot be repeated
     unsigned char body[7];
 };
 static_assert(sizeof(WrittenAlloc) == 20);
 
-// A live allocation that turned out to be the storage of a tensor.
+// A live allocation that stores a tensor.
 struct TensorBlock {
     uint64_t back;    // next ordinal minus its ordinal, as in free records
     uint32_t tensor;  // id of StackTable::intern_tensor; 0: has no name
     uint32_t type;    // id of StackTable::intern_tensor_type; 0: not known
 };
 
-// How much of a recording stays in its file.
+// The part of a recording that stays in its file.
 struct Keep {
     enum class Kind : uint32_t {
         kAll,   // every event
-        kLast,  // the newest events, as many as lie in `bytes`
-        kPeak,  // peaks; of events only what is newer than the last checkpoint
+        kLast,  // the newest events, as many as fit in `bytes`
+        kPeak,  // peaks; only events that are newer than the last checkpoint
     };
     Kind kind = Kind::kAll;
     uint64_t bytes = 0;
 };
 
-// Where a recording stands when a checkpoint of it is written.
+// The state of a recording at a checkpoint.
 struct CheckpointState {
     uint64_t next_ordinal;
     uint64_t tick;
@@ -66,15 +66,15 @@ struct CheckpointState {
 
 class TraceWriter {
 public:
-    // Starts writing to `target`, which stays the caller's. Defines everything in `table`.
+    // Starts writing to `target`, which the caller owns. Defines everything in `table`.
     void open(ChunkTarget* target, StackTable* table, Keep keep = Keep{});
     bool is_open() const { return target_ != nullptr; }
     int error() const { return error_; }
 
-    // Returns how it was written.
+    // Returns the written form.
     WrittenAlloc put_alloc(const AllocEvent& event, uint64_t tick, uint64_t live_bytes);
-    // Whether events may be repeated: they need what they name defined, room in the open chunk, and
-    // no checkpoint after them. The caller allows it while nothing else is to be done for an event.
+    // Whether events may be repeated: this needs defined names, room in the open chunk, and no
+    // checkpoint after the event. The caller allows it while an event needs no other work.
     void let_repeat(bool is_allowed) {
         is_repeat_allowed_ = is_allowed;
         find_repeats_end();
@@ -84,12 +84,12 @@ public:
     bool means_the_same(const WrittenAlloc& written) const {
         return written.length != 0 && written.previous_address == last_address_;
     }
-    // Writes it again. While can_repeat(), and where it means the same.
+    // Writes it again. Only while can_repeat() and means_the_same().
     void repeat_alloc(const WrittenAlloc& written,
                       uint64_t address,
                       uint64_t tick,
                       uint64_t live_bytes);
-    // `back` as in FreeEvent, of a plain one. While can_repeat().
+    // `back` as in a plain FreeEvent. Only while can_repeat().
     void repeat_free(uint64_t back, uint64_t tick, uint64_t live_bytes);
     void put_free(const FreeEvent& event, uint64_t tick, uint64_t live_bytes);
     template <class Record>
@@ -97,54 +97,54 @@ public:
         static_assert(format::NumberRecords::kHas<Record>, "add it to format::NumberRecords");
         const auto fields = format::fields_of(record);
         if (is_open()) {
-            define_new_slow();  // whatever it names
+            define_new_slow();  // all names in the record
         }
         put_extended(Record::kType, fields.data(), fields.size(), tick);
     }
-    // Their names and their types, as far as they are known.
+    // Writes the known names and types.
     void put_tensor_blocks(const TensorBlock* blocks, size_t count);
-    // See Note [Holders] in format/definitions.h. `back`: next ordinal minus the block's; a text is
-    // cut where it is too long.
+    // See Note [Holders] in format/definitions.h. `back`: next ordinal minus the block's. A text
+    // that is too long is cut.
     void put_holder_search(const format::HolderSearch& search);
     void put_holder(format::Holder holder, uint64_t back, const char* text, size_t length);
     void put_meta(const char* key, const char* value, size_t value_length);
     // At most kMaxSummaryValues. False when the record is not in the file.
     static constexpr size_t kMaxSummaryValues = 64;
     bool put_summary(format::SummaryType type, const uint64_t* values, size_t value_count);
-    // Counts of all events so far, see Note [Totals] in trace_format.h; nothing where the file is
-    // bounded. Without room there are none, and the file is as good as before.
-    // True when they are in the file. Only closing and put_views_end() may follow.
+    // Writes counts of all events so far, see Note [Totals] in trace_format.h; none in a bounded
+    // file. Without room it writes none, and the file stays valid. True if they are in the file.
+    // Only closing and put_views_end() may follow.
     bool put_totals();
-    // See Note [Views at the end] in trace_format.h; after the views of every device.
+    // See Note [Views at the end] in trace_format.h; call it after the views of every device.
     void put_views_end();
-    // Where the program's main ended in this file; 0: not yet.
+    // The end of the program's main in this file; 0: not yet.
     uint64_t main_end_tick() const { return totals_.main_end_tick(); }
     // Events name allocations that are not in the file.
     void give_up_totals() { totals_.give_up(); }
 
-    // See Note [Checkpoints] in trace_format.h. The caller writes one when it is due, between two
+    // See Note [Checkpoints] in trace_format.h. The caller writes a due checkpoint between two
     // events: begin, put_summary and put_baseline_block, end.
     bool is_bounded() const { return target_ != nullptr && recycles(); }
     bool checkpoint_is_due() const { return events_.at >= checkpoint_at_; }
     void begin_checkpoint(const CheckpointState& state);
     // `back`: next ordinal minus the block's.
     void put_baseline_block(const AllocEvent& event, uint64_t back, uint32_t flags);
-    // Gives up what is no longer to be kept.
+    // Releases the chunks that need not be kept.
     void end_checkpoint();
 
-    // Writes what the table learnt since the last call: before an event names it.
+    // Writes the new definitions of the table since the last call: before an event names them.
     [[gnu::noinline]] void define_new_slow();
 
-    // Segments of torch on the device; in a bounded file only.
+    // Bytes of torch's segments on the device; only in a bounded file.
     uint64_t reserved_bytes(uint64_t device) const { return standing_.reserved_bytes(device); }
     // The highest level of all GPUs since the last call.
     uint64_t take_peak_bytes();
 
-    // Seals the open chunks and gives unused space back. Later records open new chunks.
+    // Seals the open chunks and releases unused space. Later records open new chunks.
     void seal();
-    // Seals and lets go of the target.
+    // Seals and releases the target.
     void close();
-    // Lets go without writing: in the child of fork.
+    // Releases it without writing: in the child of fork.
     void abandon();
 
     uint64_t event_count() const { return event_count_; }
@@ -188,13 +188,13 @@ private:
     unsigned char* next_chunk_slow(format::ChunkType type, uint64_t* index);
     void release_oldest_slow();
     bool recycles() const { return keep_.kind != Keep::Kind::kAll; }
-    // Eight segments, so that releasing the oldest one leaves seven eighths of what was asked for.
+    // Eight segments, so that a release of the oldest one leaves seven eighths of `bytes`.
     uint64_t least_segment_chunks() const {
         return std::max<uint64_t>(keep_.bytes / format::kChunkBytes / 8, 1);
     }
-    // The part that an inline allocation, a class and a block of a checkpoint have in common.
+    // The common part of an inline allocation, a class and a block of a checkpoint.
     static unsigned char* put_shape(unsigned char* out, const AllocEvent& event);
-    // Type, length and body, as definitions, summaries and extended events are written.
+    // Writes type, length and body, the form of definitions, summaries and extended events.
     static unsigned char* put_record(unsigned char* out,
                                      uint64_t type,
                                      const unsigned char* body,
@@ -216,7 +216,7 @@ private:
     void seal_chunk(OpenChunk& chunk);
     void seal_chunks();
     unsigned char* begin_event(format::Op op, uint64_t tick, size_t max_body_bytes);
-    // Where there is room. Returns where the body goes.
+    // Needs room. Returns the position of the body.
     unsigned char* put_tag(format::Op op, uint64_t tick);
     void end_event(unsigned char* end);
     uint32_t class_of(const AllocEvent& event);
@@ -248,14 +248,14 @@ private:
     OpenChunk definitions_;
     OpenChunk summary_;
     uint64_t next_chunk_ = 0;
-    uint64_t last_chunk_bytes_ = 0;  // of the chunk before, when it is sealed
+    uint64_t last_chunk_bytes_ = 0;  // of the previous chunk, when it is sealed
     uint64_t sealed_bytes_ = 0;      // payload of closed chunks
     // Definitions written, by DefType; the first kDefTypeCount types have ids.
     uint32_t emitted_[static_cast<size_t>(std::max(*std::rbegin(kTableTypes),
                                                    format::DefType{format::kDefTypeCount - 1})) +
                       1] = {};
     ClassTable classes_;
-    // From now on what is written may be left out: no room for it is no failure.
+    // Later records are optional: missing room for them is no failure.
     bool puts_totals_ = false;
 
     // For recordings with a bounded file.
