@@ -27,9 +27,8 @@ struct SequenceRing {
 
 namespace {
 
-// By the address of the leaf: its upper bits, so that none is taken for another, and the stack. 0:
-// empty. The engine orders a leaf after the node that registered it, and both are one word:
-// relaxed.
+// By the address of the leaf: its upper bits, which distinguish leaves, and the stack. 0: empty.
+// relaxed: the engine orders a leaf after the node that registered it, and both are one word.
 std::atomic<uint64_t> g_reported_leaves[kReportedLeaves];
 [[PEAKLINE_HOT_DATA]] std::atomic<bool> g_leaves_are_reported{false};
 
@@ -42,7 +41,7 @@ uint64_t upper_bits(const void* leaf) {
     return reinterpret_cast<uint64_t>(leaf) >> 16U << 32U;
 }
 
-// By torch's thread id, which counts from 1. Rings stay forever: a graph may outlive its thread.
+// Indexed by torch's thread id, which counts from 1. Rings stay: a graph may outlive its thread.
 std::atomic<SequenceRing*> g_rings[kMaxAutogradThreads];
 
 SequenceRing* ring_slow(uint64_t autograd_thread_id) {

@@ -26,7 +26,7 @@ constexpr bool kWalksByRules = true;
 #endif
 constexpr size_t kCacheCapacity = size_t{1} << 16;
 constexpr int kMaxAttempts = 3;
-// All allocations come through the same few frames. This many frames out they differ, which
+// All allocations share the same few innermost frames. This many frames out they differ, which
 // spreads stacks that begin at one address over more entries than one set of the memo has.
 constexpr int kHintFrames = 6;
 
@@ -37,7 +37,7 @@ struct Hash {
     uint64_t high;
 };
 
-// The epoch is part of it: the same addresses may lie in another library later.
+// Includes the epoch: the same addresses may be in another library later.
 Hash hash_frames(void* const* frames, size_t count, uint64_t epoch) {
     const XXH128_hash_t hash = XXH3_128bits(frames, count * sizeof frames[0]);
     return {hash.low64 ^ record::mix64(epoch), hash.high64};
@@ -65,7 +65,7 @@ struct Frames {
     WalkResult result;
 };
 
-// libunwind's frames without our own, which end where `start` returns to.
+// libunwind's frames without our own, which end at the return address of `start`.
 Frames walk_by_libunwind(const Registers& start, NativeThread& thread, void** frames) {
     constexpr size_t kRoom = kMaxNativeFrames + kOwnFramesRoom;
     const int found = unw_backtrace(thread.fallback_frames, static_cast<int>(kRoom));
@@ -95,7 +95,7 @@ Frames walk_by_libunwind(const Registers& start, NativeThread& thread, void** fr
     refresh_code_epoch_slow();
 }
 
-// Marks the thread as inside a capture, for signal handlers that come here.
+// Marks the thread as inside a capture, for signal handlers that capture.
 class CaptureScope {
 public:
     explicit CaptureScope(NativeThread& thread) : thread_(thread) {
@@ -113,7 +113,7 @@ private:
     NativeThread& thread_;
 };
 
-// The node of an entry of the thread's memo, when that is the stack from `start`; else 0.
+// The node of an entry of the thread's memo if that is the stack from `start`; else 0.
 uint32_t predicted_stack(const Registers& start, NativeThread& thread, uint32_t number) {
     if (!kWalksByRules || !thread.has_memo || thread.is_capturing || !thread.bounds.has(start) ||
         libraries_added() != thread.libraries_added) [[unlikely]] {
@@ -129,7 +129,7 @@ uint32_t predicted_stack(const Registers& start, NativeThread& thread, uint32_t 
 
 class Capture {
 public:
-    // NOLINTNEXTLINE(readability-function-size): what every part of it needs.
+    // NOLINTNEXTLINE(readability-function-size): every part needs these.
     Capture(const Registers& start,
             record::StackTable& table,
             NativeThread& thread,
@@ -146,7 +146,7 @@ public:
             if (const uint32_t known = find_in_memo(); known != 0) {
                 return known;
             }
-            // See Note [Code that changes] in unwind_rules.h. The memo's hashes stay right: they
+            // See Note [Code that changes] in unwind_rules.h. The memo's hashes stay valid: they
             // only choose a set.
             if (!are_libraries_removed(epoch_)) {
                 epoch_ = refresh_code_epoch_slow();

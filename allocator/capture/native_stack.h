@@ -15,8 +15,8 @@ namespace peakline::capture {
 // Call once before the first capture. False when memory cannot be mapped.
 bool init_native_stacks();
 
-// Node of the calling frame, 0 when there is none. Sets format::kStackTruncated in *flags when the
-// stack is deeper than kMaxNativeFrames, format::kStackUnrecorded when there was no room, or when a
+// Node of the calling frame, 0 if there is none. Sets format::kStackTruncated in *flags if the
+// stack is deeper than kMaxNativeFrames, format::kStackUnrecorded if there was no room, or if a
 // signal handler calls this inside a capture of the same thread. `*number`: the memo's entry to
 // compare first, see Predictor; afterwards the entry of this stack.
 uint32_t capture_native_stack(record::StackTable& table,

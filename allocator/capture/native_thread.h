@@ -12,11 +12,11 @@
 namespace peakline::capture {
 
 inline constexpr size_t kMemoSets = 512;
-inline constexpr size_t kOwnFramesRoom = 16;  // ours below the start, in libunwind's answer
+inline constexpr size_t kOwnFramesRoom = 16;  // our frames below the start in libunwind's result
 
 inline constexpr uint64_t kNeverAsked = ~uint64_t{0};
 
-// How this thread's captures were answered; for tests and measurements.
+// The sources of this thread's captures; for tests and measurements.
 struct NativeCounts {
     uint64_t memo_hits = 0;
     uint64_t walks = 0;
@@ -25,10 +25,10 @@ struct NativeCounts {
 
 struct NativeThread {
     StackBounds bounds;
-    // A signal handler that captures while this thread is in here gets no stack.
+    // Set: a signal handler of this thread that captures gets no stack.
     bool is_capturing = false;
     uint32_t captures_to_loader_check = kCapturesPerLoaderCheck;
-    uint64_t libraries_added = kNeverAsked;  // when this thread asked the loader last
+    uint64_t libraries_added = kNeverAsked;  // at this thread's last query of the loader
     NativeCounts counts;
     StackMemo memo;
     bool has_memo = false;
@@ -36,7 +36,7 @@ struct NativeThread {
     void* fallback_frames[kMaxNativeFrames + kOwnFramesRoom] = {};
 };
 
-// This thread's; nullptr when memory cannot be had.
+// This thread's state; nullptr without memory.
 NativeThread* native_thread_slow();
 // In the child of fork.
 void free_native_state_of_lost_threads();

@@ -10,10 +10,10 @@
 namespace peakline::capture {
 namespace {
 
-// Every capture reads these, so they lie side by side.
+// Every capture reads these, so they are adjacent.
 struct alignas(record::kCacheLine) Switches {
-    // relaxed everywhere but `attached`: set once while recording is switched on; a hook that reads
-    // the old value records one stack more or less.
+    // relaxed, except `attached`: set once while recording is switched on; a hook that reads the
+    // old value records one stack more or less.
     std::atomic<bool> attached{false};
     std::atomic<bool> waiting{false};  // see Attach::kWaiting
     std::atomic<bool> python{true};
@@ -37,7 +37,7 @@ struct alignas(record::kCacheLine) Switches {
 };
 [[PEAKLINE_HOT_DATA]] constinit Switches g_switches;
 
-// Written as the Python side is.
+// Written like the Python side.
 ObjectSide g_objects{[](const uint64_t*, size_t) {},
                      [] { return uint64_t{0}; },
                      [](record::StackTable&, uint64_t) { return uint32_t{0}; },
@@ -72,14 +72,14 @@ struct NumberedId {
 };
 
 // By value, as everywhere here: taking an address would force callers to spill to the stack, on
-// the short way too.
+// the fast path too.
 [[gnu::noinline]] NumberedId other_context_slow(record::StackTable& table,
                                                 ThreadState& state,
                                                 ContextKey key,
                                                 uint32_t number) {
     uint32_t id = state.contexts.find(key, hash_of, &number);
     if (id == 0) {
-        // One question for each new stack spares one for each event.
+        // One query for each new stack saves one for each event.
         const uint32_t mode = g_are_gradients_on() ? 0U : uint32_t{format::kWithoutGradients};
         id = table.intern_context({key.thread,
                                    key.python_node,
@@ -105,7 +105,7 @@ uint32_t hash_of_entries(const CacheEntries& entries) {
     return hash_of_pair(entries.python | uint64_t{entries.native} << 32U, entries.context);
 }
 
-// Fetches what should come next: by now it has left the caches.
+// Fetches the entries that should come next: by now they have left the caches.
 void observe(ThreadState& state, const CacheEntries& entries) {
     state.predictor.observe(entries, hash_of_entries);
     const CacheEntries& next = state.predictor.predicted();
@@ -116,14 +116,14 @@ void observe(ThreadState& state, const CacheEntries& entries) {
     state.contexts.prefetch(next.context);
 }
 
-// `*flags`: of the context.
+// `*flags` belong to the context.
 NumberedId captured_python_node(record::StackTable& table,
                                 PythonPause& pause,
                                 uint32_t* flags,
                                 uint32_t predicted_number) {
     NumberedId node{g_switches.side.predicted_stack(predicted_number), predicted_number};
     if (__builtin_expect(node.id == kOtherStack, 0)) {
-        // Copies: taking the address of a parameter would spill it on the short way, too.
+        // Copies: taking the address of a parameter would spill it on the fast path, too.
         uint32_t its_flags = 0;
         uint32_t its_number = predicted_number;
         node.id = g_switches.side.capture_stack(table, &its_flags, &its_number);
@@ -144,7 +144,7 @@ NumberedId captured_python_node(record::StackTable& table,
     return waits_for_python() ? uint32_t{format::kBeforePython} : 0;
 }
 
-// `*flags`: none yet. `predicted_number`: of the stack that should come.
+// `*flags`: none yet. `predicted_number`: entry of the stack that should come.
 NumberedId python_node(record::StackTable& table,
                        PythonPause& pause,
                        uint32_t* flags,
@@ -201,11 +201,11 @@ void report_main_end() {
 }
 
 Attach attach_python(char* reason, size_t room, void (*when_possible)()) {
-    // Before another thread may end the waiting.
+    // Set before another thread may end the waiting.
     g_switches.waiting.store(true, std::memory_order_relaxed);
     const Attach result = g_switches.side.attach(reason, room, when_possible);
     if (result != Attach::kWaiting) {
-        // release: what attach set up is visible to whoever captures.
+        // release: the setup by attach is visible to every capture.
         g_switches.attached.store(result == Attach::kAttached, std::memory_order_release);
         g_switches.waiting.store(false, std::memory_order_relaxed);
     }

@@ -73,7 +73,7 @@ struct ObjectSide {
     uint64_t (*watch_object)(uint64_t address);
     bool (*is_object_alive)(uint64_t address, uint64_t number);
     void (*request_safe_point)(SafePoint reason);
-    // Any thread may call it: if torch was not wholly imported when Python stacks began, its
+    // Any thread may call it: if torch was not completely imported when Python stacks began, its
     // objects are named from the next safe point on.
     void (*load_if_missing)();
     void (*run_safe_point)(SafePoint reason);
@@ -96,7 +96,7 @@ void set_main_end_handler(void (*handler)());
 void report_main_end();
 // PythonSide::attach. Python stacks are captured only after kAttached; captures before that have
 // the flag format::kBeforePython. A thread that gets kWaiting may find that another thread has
-// attached meanwhile.
+// attached in the meantime.
 Attach attach_python(char* reason, size_t room, void (*when_possible)());
 // Whether Python stacks are requested, but cannot be captured yet.
 bool waits_for_python();

@@ -46,7 +46,7 @@ struct Imports {
     size_t counts[2] = {0, 0};
 };
 
-// glibc relocates the addresses of a dynamic section in place, except where it cannot be written.
+// glibc relocates the addresses of a dynamic section in place, unless the section is read-only.
 ElfW(Addr) relocated(const dl_phdr_info* info, ElfW(Addr) address) {
     return holds(info, PT_LOAD, reinterpret_cast<const void*>(address)) ? address
                                                                         : info->dlpi_addr + address;
@@ -89,7 +89,7 @@ bool write_slot(void** slot, void* value, bool read_only) {
     if (read_only && mprotect(page, page_bytes, PROT_READ | PROT_WRITE) != 0) {
         return false;
     }
-    // release: the hook's state was set up before a caller can reach the hook.
+    // release: the setup of the hook's state is visible to every caller of the hook.
     std::atomic_ref<void*>(*slot).store(value, std::memory_order_release);
     if (read_only) {
         mprotect(page, page_bytes, PROT_READ);
@@ -167,8 +167,7 @@ void redirect(const Import& import, void* data) {
     }
 }
 
-// A thread that was just binding one of the slots may have written the real function after our
-// write.
+// A thread that binds one of the slots at this moment may write the real function after our write.
 int patch_again(dl_phdr_info* info, size_t, void* data) {
     auto* request = static_cast<Request*>(data);
     const auto count = std::min(static_cast<size_t>(request->changed), std::size(request->patched));

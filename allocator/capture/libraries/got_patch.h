@@ -1,4 +1,4 @@
-// Redirects calls of one function, made by loaded libraries through their import tables (GOT), to a
+// Redirects calls that loaded libraries make to one function through their import tables (GOT) to a
 // replacement. Works with and without LD_PRELOAD, and only for libraries that import the symbol.
 // Call it again for libraries loaded later.
 #pragma once
@@ -21,7 +21,7 @@ struct Import {
     const char* symbol;
     void** slot;
 
-    // False when the table is read-only and stays so.
+    // False if the table is read-only and stays so.
     bool lead_to(void* function) const;
 };
 

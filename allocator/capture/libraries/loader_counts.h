@@ -30,7 +30,7 @@ inline bool are_libraries_removed(uint64_t count) {
            added - __atomic_load_n(g_libraries_present, __ATOMIC_RELAXED) == count;
 }
 
-// Finds the loader's data. Once, while recording is set up; takes the loader's lock.
+// Finds the loader's data. Called once, during the setup of recording; takes the loader's lock.
 void find_loader_words_slow();
 
 // Called within dl_iterate_phdr, whose lock keeps the counts unchanged, with its numbers: libraries

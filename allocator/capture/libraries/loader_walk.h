@@ -1,6 +1,6 @@
-// dl_iterate_phdr with signals blocked. Its lock is recursive, but cannot be taken again while it
-// is just being taken or released: the handler of a sampling profiler that unwinds the interrupted
-// thread would wait forever.
+// dl_iterate_phdr with signals blocked. Its lock is recursive, but the same thread cannot take it
+// again in the middle of taking or releasing it: the handler of a sampling profiler that unwinds
+// the interrupted thread would wait forever.
 #pragma once
 
 #include <link.h>

@@ -34,7 +34,7 @@ Extent extent_of(const dl_phdr_info* info) {
     return extent;
 }
 
-// One library found by a walk. Its texts are in the walk.
+// One library found by a walk. The walk owns its texts.
 struct Found {
     Extent extent;
     uint64_t load_bias;
@@ -43,8 +43,8 @@ struct Found {
 };
 
 // Finds as many libraries as it has room for. It assigns no ids: the walk holds a lock of the
-// loader, and a thread with the lock of the ids may be in a signal handler of the program that
-// unwinds and waits for the loader's lock.
+// loader, and a thread that holds the lock of the ids may be in a signal handler of the program
+// that unwinds and waits for the loader's lock.
 class Walk {
 public:
     Walk(void* const* addresses, size_t count, ModuleHit* hits)

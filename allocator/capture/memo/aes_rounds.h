@@ -5,8 +5,8 @@
 // If lists differ in several words, the next word would have to cancel the difference that the
 // rounds made of the first one. One round spreads a byte over four bytes, and the low bytes of one
 // address could be these; two rounds spread it over all sixteen, and two addresses cannot be
-// exactly these. Nobody chooses code addresses to collide; for random ones two lists collide once
-// in 2^128.
+// exactly these. No attacker chooses code addresses; for random ones two lists collide once in
+// 2^128.
 #pragma once
 
 #include <immintrin.h>

@@ -60,8 +60,8 @@ bool StackMemo::add_word(Entry& entry, uint64_t slot) {
     return true;
 }
 
-// See Note [Why a memo may be believed]. Outermost first, because whether rbp is live depends on
-// the frames further out.
+// See Note [Why a memo may be believed]. Goes from the outermost frame inwards, because the frames
+// further out decide whether rbp is live.
 bool StackMemo::fill(Entry& entry, const Registers& start, const Walk& walk) {
     bool is_live[kMaxNativeFrames + 1];
     is_live[walk.exit_count] = false;

@@ -1,19 +1,19 @@
-// Stacks this thread has seen, found again without walking: a training loop comes back to the same
+// Finds the stacks that this thread has seen without a walk: a training loop repeats the same
 // stacks at the same addresses. Only the owning thread uses its memo.
 //
 // Note [Why a memo may be believed]
-// A walk is a function of its start registers, of the rules, and of the words it reads. An entry
-// lists where these words are, with a hash of their values; when all still hold (and the epoch
-// does, see Note [Code that changes]), a walk would give the same stack. Values themselves would
-// make entries five times as large, and between two events of a whole step none of them stays in
-// the caches; see Note [Hash of the words] in words_hash.h. The list must be complete and no
-// longer:
+// A walk is a function of its start registers, of the rules, and of the words that it reads. An
+// entry lists the addresses of these words, with a hash of their values. If the hash is the same
+// (and the epoch is, see Note [Code that changes]), a walk would give the same stack. The values
+// themselves would make entries five times as large, and none of them stays in the caches between
+// two events of a step; see Note [Hash of the words] in words_hash.h. The list must be complete and
+// no longer:
 //   - the return address of every frame;
-//   - the slot of every re-aligned frame's CFA: return addresses alone would be confirmed by old
-//     words left in a stack that is now shaped differently;
-//   - the slot rbp was reloaded from, for the same reason, but only where rbp is live: some frame
-//     further out computes its CFA with it before it is reloaded. Elsewhere rbp holds the
-//     program's data, and comparing it would miss four times out of five.
+//   - the slot of every re-aligned frame's CFA: old words, left in a stack that now has another
+//     shape, could confirm return addresses alone;
+//   - the slot that rbp was reloaded from, for the same reason, but only if rbp is live: some frame
+//     further out computes its CFA with it before a reload. Otherwise rbp holds the program's data,
+//     and comparing it would miss four times out of five.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ public:
 
     // `set_count`: a power of two. Pages come as entries are used. False: no memory.
     bool init(size_t set_count);
-    // For the next thread, whose stack may be shorter.
+    // Call it for the next thread: its stack may be shorter.
     void clear();
 
     // Selects the set. `hint`: differs between stacks with equal innermost frames; best a return
@@ -51,8 +51,8 @@ public:
     }
     uint32_t find(const Registers& start, uint64_t hash, uint64_t epoch, uint32_t* number) const;
     void prefetch(uint32_t number) const { record::prefetch_lines(&entries_[number], kLinesAhead); }
-    // Keeps a complete walk. kIfRoom: only where no other current stack has to go for it.
-    // Returns the number of its entry, 0 when there was no room.
+    // Keeps a complete walk. kIfRoom: only if it evicts no other current stack. Returns the number
+    // of its entry, 0 if there was no room.
     enum class Keep : uint8_t { kIfRoom, kAlways };
     uint32_t keep(const Registers& start,
                   uint64_t hash,

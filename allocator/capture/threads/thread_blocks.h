@@ -1,10 +1,10 @@
-// Working memory of threads: one block for each thread that asks. Blocks are mapped, and a thread
-// that begins later takes over what an ended one leaves, contents included. None is unmapped, so
-// their number is the largest number of threads alive at once. Without locks: neither a fork nor a
-// signal handler can find one held.
+// Working memory of threads: one block for each thread that needs it. Blocks are mapped, and a
+// later thread takes over the block of an ended one, contents included. None is unmapped, so their
+// number is the largest number of threads alive at once. It has no locks that a fork or a signal
+// handler could find held.
 //
-// Each kind of block has one pool, all static, and a thread-local pointer of its own, which
-// `SetOwn` sets: without a destructor, so that it is safe in frees at a thread's very end.
+// Each kind of block has one static pool and one thread-local pointer, which `SetOwn` sets. The
+// pointer has no destructor, so it is safe in frees at the very end of a thread.
 #pragma once
 
 #include <atomic>
@@ -20,14 +20,14 @@ namespace peakline::capture {
 template <class Block, void (*SetOwn)(Block*)>
 class ThreadBlocks {
 public:
-    // By take() also. False when the process has no pthread key left: then a block stays in use
-    // when its thread ends.
+    // take_slow() calls it, too. False if the process has no pthread key left: then a block stays
+    // in use when its thread ends.
     static bool make_key() {
         pthread_once(&key_once_, [] { has_key_ = pthread_key_create(&key_, release_slow) == 0; });
         return has_key_;
     }
 
-    // A block for a thread that has none, zero where it is new; nullptr when memory cannot be had.
+    // A block for a thread that has none; zero if it is new; nullptr without memory.
     static Block* take_slow() {
         const bool has_key = make_key();
         Mapped* mapped = pop_free();
@@ -38,8 +38,8 @@ public:
             return nullptr;
         }
         if (has_key) {
-            // May allocate once per thread when the program uses more than 32 keys. A failure
-            // loses this block at the end of the thread, nothing else.
+            // May allocate once per thread if the program uses more than 32 keys. A failure only
+            // loses this block at the end of the thread.
             pthread_setspecific(key_, mapped);
         }
         SetOwn(&mapped->block);
@@ -56,8 +56,8 @@ public:
         }
     }
 
-    // In the child of fork, whose one thread has `own` (nullptr: none): the other threads' blocks
-    // become free.
+    // In the child of fork, which has one thread with `own` (nullptr: none): the other threads'
+    // blocks become free.
     static void free_others(const Block* own) {
         free_.store(0, std::memory_order_relaxed);  // only this thread exists
         for (Mapped* mapped = all_.load(std::memory_order_relaxed); mapped != nullptr;
@@ -92,7 +92,7 @@ private:
         uint64_t head = free_.load(std::memory_order_relaxed);
         do {
             mapped->next_free.store(mapped_of(head), std::memory_order_relaxed);
-            // release: whoever takes the block sees next_free and what its last owner wrote.
+            // release: the next owner sees next_free and the last owner's stores.
         } while (!free_.compare_exchange_weak(
             head, retagged(head, mapped), std::memory_order_release, std::memory_order_relaxed));
     }
@@ -121,14 +121,14 @@ private:
         }
         auto* const mapped = static_cast<Mapped*>(memory);
         mapped->next = all_.load(std::memory_order_relaxed);
-        // release: whoever finds it in the list sees its `next`.
+        // release: a reader that finds it in the list sees its `next`.
         while (!all_.compare_exchange_weak(
             mapped->next, mapped, std::memory_order_release, std::memory_order_relaxed)) {
         }
         return mapped;
     }
 
-    // At the end of a thread. Destructors that run later may take a block again: then pthread calls
+    // Runs at the end of a thread. Later destructors may take a block again: then pthread calls
     // this once more (up to PTHREAD_DESTRUCTOR_ITERATIONS times; after that one block stays in
     // use).
     static void release_slow(void* mapped) {
@@ -140,8 +140,8 @@ private:
     static inline pthread_key_t key_ = 0;
     static inline bool has_key_ = false;
     static inline std::atomic<Mapped*> all_{nullptr};
-    // A stack: address in the low 48 bits, above it a count of changes, so that a block that was
-    // taken and given back between a load and its exchange is noticed.
+    // A stack: the address in the low 48 bits, above it a count of changes. The exchange fails if a
+    // block was taken and returned since the load.
     static inline std::atomic<uint64_t> free_{0};
 };
 

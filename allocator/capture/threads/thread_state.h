@@ -13,7 +13,7 @@
 namespace peakline::capture {
 
 inline constexpr size_t kMaxNativeFrames = 512;
-// Two for each engine within another; torch itself leaves a thread at 60 of them.
+// Two for each nested engine; torch itself switches threads at 60 of them.
 inline constexpr size_t kMaxNodeDepth = 128;
 
 struct SequenceRing;
@@ -23,8 +23,8 @@ struct RunningNode {
     uint32_t forward_node = 0;  // the stack that made it
     uint32_t operator_name = 0;
     bool is_leaf = false;  // an AccumulateGrad
-    // A run of the engine within a node (reentrant checkpointing), not a node: stands for the node
-    // that ended last in it.
+    // A run of the engine within a node (reentrant checkpointing), not a node: it represents the
+    // node that ended last in it.
     bool is_engine = false;
 };
 
@@ -45,10 +45,10 @@ struct TracedAlloc {
 
 // The current stream of a device, see preload/hooks/stream_hook.h.
 struct KnownStream {
-    uint64_t libraries = 0;  // it holds as long as no more were loaded; 0: not known
+    uint64_t libraries = 0;  // valid while no more libraries are loaded; 0: not known
     uint32_t device = 0;
     uint32_t id = 0;
-    // The stream that torch made current last, and how many libraries were loaded then.
+    // The stream that torch made current last, and the number of libraries loaded then.
     uint64_t set_libraries = 0;
     uint64_t set_device = 0;
     uint64_t set_stream = 0;
@@ -89,30 +89,30 @@ struct CacheEntries {
     }
 };
 
-// The Python stack of a thread while no Python code can run on it, so that it need not be asked
-// twice. See Note [Without the GIL] in pyhook/interpreter/gil_watch.h.
+// The Python stack of a thread while no Python code can run on it, so that it is not read twice.
+// See Note [Without the GIL] in pyhook/interpreter/gil_watch.h.
 struct PythonPause {
     uint64_t known_in = 0;  // the pause in which the stack was captured
     uint32_t node = 0;
     uint32_t stack_number = 0;  // as in CacheEntries
 };
 
-// Reset when another thread takes the state over.
+// The part that is reset when another thread takes over the state.
 struct ThreadBegin {
     uint32_t thread_id = 0;  // StackTable id
     PythonPause pause;
     PendingAlloc pending;
     TracedAlloc traced;
     KnownStream known_stream;
-    uint64_t completed_address = 0;  // last block whose free completed, see torch_hooks
+    uint64_t completed_address = 0;  // last block with a completed free, see torch_hooks
     uint32_t node_depth = 0;
     bool is_main_thread = false;
-    bool is_engine_thread = false;  // of torch's autograd engine: runs nodes and their hooks only
-    // The Python stack that called the engine which runs on this thread; 0: none, or no Python.
+    bool is_engine_thread = false;  // of torch's autograd engine: only runs nodes and their hooks
+    // The Python stack that called the engine on this thread; 0: none, or no Python.
     uint32_t engine_caller = 0;
     uint32_t graph_epoch = 0;           // see Note [Graphs] in autograd_hooks.h
     SequenceRing* sequences = nullptr;  // none before begin_sequences()
-    RunningNode last_node{};            // no leaf, ended last: its sums come after its end
+    RunningNode last_node{};            // the last ended node, no leaf: its sums come later
     RunningNode nodes[kMaxNodeDepth] = {};
     NodeName node_names[1U << kNodeNameBits] = {};
     void* native_frames[kMaxNativeFrames] = {};
@@ -120,18 +120,18 @@ struct ThreadBegin {
 
 // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): lives in memory that is zero.
 struct ThreadState : ThreadBegin {
-    // Not touched when a thread begins: zero in new memory, else what the thread before knew.
+    // Not reset when a thread begins: zero in new memory, else the previous thread's content.
     record::Predictor<CacheEntries, 16384> predictor;
     record::NumberedCache<ContextKey, 16384> contexts;
 };
 
-// This thread's state; nullptr when memory cannot be had.
+// This thread's state; nullptr without memory.
 [[gnu::noinline]] ThreadState* thread_state_slow(record::StackTable& table);
 
 extern constinit thread_local ThreadState* g_thread_state
     __attribute__((tls_model("initial-exec")));
 
-// The number of this thread's pause when it is odd; even: Python code may run.
+// Odd: the number of this thread's pause; even: Python code may run.
 extern constinit thread_local uint64_t g_python_pause __attribute__((tls_model("initial-exec")));
 
 inline ThreadState* thread_state(record::StackTable& table) {
@@ -139,7 +139,7 @@ inline ThreadState* thread_state(record::StackTable& table) {
     return state != nullptr ? state : thread_state_slow(table);
 }
 
-// In the child of fork.
+// Call it in the child of fork.
 void free_states_of_lost_threads();
 
 }  // namespace peakline::capture

@@ -1,5 +1,5 @@
-// The unwind table's entry of one function, found and taken apart: its programs and units. For
-// cfi_rule. Layout of CIE and FDE: LSB Core, section 10.6.1. Allocates nothing.
+// Finds and decodes the unwind table's entry of one function: its programs and units. For cfi_rule.
+// Layout of CIE and FDE: LSB Core, section 10.6.1. Allocates nothing.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace peakline::capture {
 
-// Reads forward through bytes of the table; the compiler wrote them, so lengths are believed.
+// Reads forward through bytes of the table; the compiler wrote them, so lengths are trusted.
 struct Cursor {
     const uint8_t* at;
     const uint8_t* end;

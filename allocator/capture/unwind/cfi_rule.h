@@ -9,7 +9,7 @@
 namespace peakline::capture {
 
 enum class RuleKind : uint8_t {
-    kUnknown,      // none of the below: libunwind has to walk this stack
+    kUnknown,      // none of these: libunwind has to walk this stack
     kFromRsp,      // CFA = rsp + cfa_offset
     kFromRbp,      // CFA = rbp + cfa_offset
     kThroughRbp,   // CFA = *(rbp + cfa_offset), caller's rbp at *rbp: a re-aligned frame of GCC

@@ -1,7 +1,7 @@
-// libunwind writes a byte from every doubtful address into a pipe, to learn whether the address is
+// libunwind writes a byte from every doubtful address into a pipe, to test whether the address is
 // readable, and opens the files of libraries for unknown frames. The program could close these
-// descriptors, or give their numbers to its own files. So the calls of our copy are redirected to
-// this file, and a system call without a descriptor does the check.
+// descriptors, or reuse their numbers for its own files. So this file replaces these calls of our
+// copy, and a system call without a descriptor does the check.
 #include "libunwind_calls.h"
 
 #include <cerrno>
@@ -26,7 +26,7 @@ bool is_readable(long address) {
            errno != EFAULT;
 }
 
-// Instead of write(pipe, address, 1).
+// Replaces write(pipe, address, 1).
 long call_kernel(long number, long a, long b, long c, long d, long e, long f) {
     if (number == SYS_write) {
         const bool may_read = is_readable(b);
@@ -41,7 +41,7 @@ int make_no_pipe(int*, int) {
     return -1;
 }
 
-// The pipe is empty.
+// Reading finds the pipe empty.
 ssize_t read_nothing(int, void*, size_t) {
     errno = EAGAIN;
     return -1;

@@ -8,13 +8,13 @@ namespace {
     return *reinterpret_cast<const uint64_t*>(address);
 }
 
-// A whole word of the stack that the walk has not left behind yet.
+// A whole word of the stack that the walk has not passed yet.
 bool is_live_slot(uint64_t slot, const Registers& at, const StackBounds& bounds) {
     return slot >= at.cfa && slot < bounds.high && slot % 8 == 0;
 }
 
-// The caller's return address and what it means. Zero ends the chain, as for libunwind; other
-// values that are no user address have no rule.
+// Reads the caller's return address and interprets it. Zero ends the chain, as for libunwind; other
+// values that are not user addresses have no rule.
 inline StepResult enter_caller(Registers& registers, uint64_t cfa) {
     constexpr uint64_t kFirstAddress = 4096;
     constexpr uint64_t kEndAddress = uint64_t{1} << 47U;
@@ -116,7 +116,7 @@ WalkResult walk_stack(
             continue;
         }
         if (result == StepResult::kOutermost && walk.exits[exit_count].cfa != 0) {
-            ++exit_count;  // the word that says "no caller" counts as well
+            ++exit_count;  // the word that marks "no caller" counts as well
         }
         break;
     }

@@ -34,7 +34,7 @@ enum class RbpUse : uint8_t { kReloaded, kKept, kForCfa };
 struct FrameExit {
     uint64_t cfa;       // the return address was read at cfa - 8
     uint64_t cfa_slot;  // address that held the CFA itself, 0: computed
-    uint64_t rbp_slot;  // address that rbp was reloaded from, 0: it was not
+    uint64_t rbp_slot;  // address that rbp was reloaded from, 0: no reload
     uint64_t rbp;       // its value then
     uint64_t return_address;
     RbpUse rbp_use;
@@ -52,11 +52,11 @@ struct Walk {
 enum class WalkResult : uint8_t { kComplete, kTruncated, kUnknown, kCodeChanged };
 
 // Fills frames[0..walk.frame_count), leaf first, at most kMaxNativeFrames. kUnknown: libunwind has
-// to do it. kCodeChanged: take the new epoch and call again.
+// to walk this stack. kCodeChanged: take the new epoch and call again.
 WalkResult walk_stack(
     const Registers& start, const StackBounds& bounds, uint64_t epoch, void** frames, Walk& walk);
 
-// One step, without the words. `registers` become the caller's.
+// Makes one step and does not list the words. `registers` become the caller's.
 StepResult step_to_caller(Registers& registers, const StackBounds& bounds, uint64_t epoch);
 
 }  // namespace peakline::capture

@@ -2,11 +2,11 @@
 
 python private_libunwind.py LIBUNWIND OUT
 
-As it is, libunwind also exports the functions by which C++ exceptions are thrown (_Unwind_*).
-Loaded before libgcc, as by a program that imports peakline first, it would serve libstdc++ and
-torch with them, and the first exception would end the program. The copy hides these names, has a
-name of its own, so that a program's libunwind is loaded beside it, and does not load liblzma,
-which it needs only for names of functions. Nothing but these table entries is changed.
+libunwind also exports the functions that throw C++ exceptions (_Unwind_*). If it is loaded before
+libgcc, as in a program that imports peakline first, libstdc++ and torch use its functions, and the
+first exception ends the program. The copy hides these names. It has another name, so that the
+program's libunwind is loaded beside it. It does not load liblzma, which it needs only for names of
+functions. Only these table entries differ from the original.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import struct
 import sys
 from pathlib import Path
 
-# The new name has the length of the old one: it takes its bytes.
+# The new name has the length of the old one, so it replaces its bytes.
 _OLD_NAME = b"libunwind.so.8\0"
 _NEW_NAME = b"libpkunwind.so\0"
 _HIDDEN_PREFIXES = (b"_Unwind_", b"__libunwind_Unwind_", b"backtrace\0")
@@ -30,7 +30,7 @@ _STB_WEAK, _STV_HIDDEN = 2, 2
 
 
 class Image:
-    """The bytes of a 64-bit little endian library, and what its dynamic section says."""
+    """The bytes of a 64-bit little endian library, and its dynamic section."""
 
     def __init__(self, data: bytes) -> None:
         """Find the segments, the dynamic entries and the sections."""
@@ -62,11 +62,11 @@ class Image:
         return tag, value
 
     def offset_of(self, address: int) -> int:
-        """Return where in the file the byte stands that is loaded to an address."""
+        """Return the file offset of the byte that is loaded to an address."""
         return next(address - s + o for s, o, n in self.loads if s <= address < s + n)
 
     def symbols(self) -> range:
-        """Return their offsets. The string table follows them, as every linker lays them out."""
+        """Return their offsets. The string table follows them, as in the layout of every linker."""
         start = self.offset_of(self.values[_SYMTAB])
         end = self.offset_of(self.values[_STRTAB])
         return range(start, end - _SYMBOL_BYTES + 1, _SYMBOL_BYTES)
@@ -78,7 +78,7 @@ class Image:
 
 
 def rename(image: Image) -> None:
-    """Give the library a name of its own."""
+    """Give the library another name."""
     index = image.values[_SONAME]
     if image.string(index) != _OLD_NAME:
         raise SystemExit(f"private_libunwind.py: the library is called {image.string(index)!r}")
@@ -87,7 +87,7 @@ def rename(image: Image) -> None:
 
 
 def hide_exception_functions(image: Image) -> None:
-    """Make them visible inside the library only: the loader passes over hidden names."""
+    """Make them visible only inside the library: the loader skips hidden names."""
     for symbol in image.symbols():
         (name,) = image.read("<I", symbol)
         if image.string(name).startswith(_HIDDEN_PREFIXES):
@@ -95,11 +95,11 @@ def hide_exception_functions(image: Image) -> None:
 
 
 def drop_liblzma(image: Image) -> None:
-    """Load the library without it, and its functions as if they did not exist."""
+    """Load the library without this dependency, as if its functions did not exist."""
     for offset in image.entries:
         tag, value = image.entry(offset)
         if tag == _NEEDED and image.string(value).startswith(_UNNEEDED):
-            image.write("<QQ", offset, _DEBUG, 0)  # an entry that means nothing in a library
+            image.write("<QQ", offset, _DEBUG, 0)  # an entry without meaning in a library
     previous, at = 0, image.offset_of(image.values[_VERNEED])
     for _ in range(image.values[_VERNEEDNUM]):
         _, count, name, versions, following = image.read("<HHIII", at)
@@ -112,7 +112,7 @@ def drop_liblzma(image: Image) -> None:
 
 
 def unlink_versions(image: Image, previous: int, at: int, following: int) -> None:
-    """Take one library out of the chain of those whose versions are checked."""
+    """Remove one library from the chain of libraries with checked versions."""
     if previous == 0 or following == 0:
         raise SystemExit("private_libunwind.py: liblzma stands first or last among the versions")
     image.write("<I", previous + 12, at - previous + following)
@@ -127,7 +127,7 @@ def unlink_versions(image: Image, previous: int, at: int, following: int) -> Non
 
 
 def forget_versions(image: Image, numbers: list[int]) -> None:
-    """Make the functions with these versions optional: no address, and no complaint."""
+    """Make the functions with these versions optional: no address, and no error."""
     start = image.offset_of(image.values[_VERSYM])
     for i, symbol in enumerate(image.symbols()):
         if image.read("<H", start + i * 2)[0] in numbers:

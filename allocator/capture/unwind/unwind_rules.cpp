@@ -12,7 +12,7 @@ namespace peakline::capture {
 
 namespace {
 
-// The loader's answer about an address, and how many libraries it has unloaded so far.
+// The loader's answer about an address, and the number of libraries that it has unloaded.
 struct LoaderAnswer {
     uint64_t address;
     uint64_t unload_count;
@@ -39,7 +39,7 @@ int find_address(dl_phdr_info* info, size_t, void* data) {
     return 0;
 }
 
-// Never back: threads may have asked the loader in another order than they arrive here.
+// Never lowers it: threads may query the loader in one order and arrive here in another.
 uint64_t advance_epoch(uint64_t unload_count) {
     uint64_t epoch = g_code_epoch.load(std::memory_order_relaxed);
     // relaxed: nothing is published with the number, see g_code_epoch.
@@ -51,7 +51,7 @@ uint64_t advance_epoch(uint64_t unload_count) {
 
 // Writes one entry unless another thread is writing it.
 void write_rule(RuleEntry& entry, uint64_t seen_key, uint64_t key, UnwindRule rule) {
-    // relaxed: a claim reads nothing of what the last writer left.
+    // relaxed: a claim reads no data of the last writer.
     if (seen_key == kBusyKey ||
         !entry.key.compare_exchange_strong(seen_key, kBusyKey, std::memory_order_relaxed)) {
         return;
@@ -63,7 +63,7 @@ void write_rule(RuleEntry& entry, uint64_t seen_key, uint64_t key, UnwindRule ru
     entry.key.store(key, std::memory_order_release);
 }
 
-// Into a free entry, else one of a passed epoch, else the first: what is still used returns.
+// Uses a free entry, else one of a passed epoch, else the first: a rule in use comes back.
 void keep_rule(uint64_t return_address, uint64_t epoch, UnwindRule rule) {
     const size_t home = rule_slot(return_address);
     RuleEntry* chosen = &g_rules[home];
@@ -98,8 +98,8 @@ UnwindRule find_rule_slow(uint64_t return_address, uint64_t epoch) {
             return rule;
         }
     }
-    // The call ends at the return address: its last byte belongs to the caller even where the
-    // caller's code ends with the call.
+    // The call ends at the return address: its last byte belongs to the caller even if the caller's
+    // code ends with the call.
     LoaderAnswer answer{return_address - 1, 0, false};
     walk_loaded_objects_slow(find_address, &answer);
     if (advance_epoch(answer.unload_count) != epoch) {

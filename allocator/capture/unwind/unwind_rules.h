@@ -2,30 +2,30 @@
 // lock, and the count of unloads that shows when its rules may be out of date.
 //
 // Note [Code that changes]
-// A rule, a memoised stack and the module of a frame hold as long as the code stays loaded. When
-// a library is unloaded and another is mapped at the same place, all three may be wrong. How many
-// were unloaded is known from dl_iterate_phdr (dlpi_subs). This count (code_epoch) is part of
-// every rule's key, of every memo entry and of the stack's hash, so a change empties all three at
-// once. The code on this thread's own stack cannot be unloaded during its walk.
+// A rule, a memoised stack and the module of a frame are valid while the code stays loaded. If a
+// library is unloaded and another is mapped at the same address, all three may be wrong.
+// dl_iterate_phdr returns the number of unloaded libraries (dlpi_subs). This count (code_epoch) is
+// part of every rule's key, of every memo entry and of the stack's hash, so a change empties all
+// three at once. The code on this thread's own stack cannot be unloaded during its walk.
 //
-// When to ask: dl_iterate_phdr takes the loader's list lock, 15 ns alone, 150 ns when two threads
-// ask, besides two system calls that hold signals back (loader_walk.h). How many libraries were
-// ever added stands in a word of the loader (loader_counts.h), which every capture reads: code of a
-// new library cannot run before it is counted, so the first capture below it asks. Before a walk,
-// the number of those removed is read as well. Why not a hook of dlclose: libraries loaded later
-// import it anew, and libc unloads its own modules (iconv, name services) and half-loaded
-// libraries without it.
+// The time to query it: dl_iterate_phdr takes the loader's list lock, 15 ns alone, 150 ns if two
+// threads call it, plus two system calls that block signals (loader_walk.h). A word of the loader
+// counts all libraries ever added (loader_counts.h), and every capture reads it: code of a new
+// library cannot run before it is counted, so the first capture below it queries the loader. A walk
+// first reads the number of removed libraries as well. A hook of dlclose would not do: libraries
+// loaded later import it anew, and libc unloads its own modules (iconv, name services) and
+// half-loaded libraries without it.
 //
-// The words belong to no public interface. They are believed where they are the only ones of the
-// loader's data that dl_iterate_phdr confirms, and are compared with it again at every change.
-// Where they cannot be found, and while libraries live in other namespaces (dlmopen), it is asked
-// before every walk, which costs far more, and every kCapturesPerLoaderCheck captures of a
-// thread that the memo answers. There, for less than that many captures after an unload, a stack
-// through a new library may be taken for an old one, when all its return addresses, and the stack
-// addresses they lie at, are those of the old one. Code outside the loader's libraries (generated
-// at run time) may change without any count: it has no rules and is always left to libunwind. Only
-// at the place of an unloaded library, before the next one is loaded, could its stack be taken for
-// the library's, under the same condition.
+// The words belong to no public interface. They are used if no other words of the loader's data
+// agree with dl_iterate_phdr, and are compared with it again at every change. If they cannot be
+// found, and while libraries are in other namespaces (dlmopen), dl_iterate_phdr is called before
+// every walk, which costs far more, and every kCapturesPerLoaderCheck captures of a thread that the
+// memo answers. Then, for less than that many captures after an unload, a stack through a new
+// library may be taken for an old one, if all its return addresses, and the stack addresses that
+// hold them, are those of the old one. Code outside the loader's libraries (generated at run time)
+// may change without any count: it has no rules, and libunwind always walks it. Its stack could be
+// taken for a library's only at the address of an unloaded library, before the next one is loaded,
+// under the same condition.
 #pragma once
 
 #include <atomic>
@@ -46,7 +46,7 @@ extern std::atomic<uint64_t> g_code_epoch;
 inline uint64_t code_epoch() {
     return g_code_epoch.load(std::memory_order_relaxed);
 }
-// Asks the loader. Returns the newest epoch.
+// Queries the loader. Returns the newest epoch.
 uint64_t refresh_code_epoch_slow();
 
 struct RuleEntry {
@@ -75,13 +75,13 @@ inline bool read_rule(const RuleEntry& entry, uint64_t key, UnwindRule* rule) {
         return false;
     }
     *rule = __builtin_bit_cast(UnwindRule, entry.rule.load(std::memory_order_relaxed));
-    // The entry may have been given to another address in between: believe it only if the key
-    // still stands. acquire keeps this load after the one above.
+    // Another address may have taken the entry in between: use it only if the key is unchanged.
+    // acquire keeps this load after the one above.
     std::atomic_thread_fence(std::memory_order_acquire);
     return entry.key.load(std::memory_order_relaxed) == key;
 }
 
-// Probes on, and derives the rule when there is none. kCodeChanged when `epoch` has passed.
+// Continues probing, and derives the rule if there is none. kCodeChanged if `epoch` has passed.
 UnwindRule find_rule_slow(uint64_t return_address, uint64_t epoch);
 
 // `return_address` is a user address, see rule_key.
