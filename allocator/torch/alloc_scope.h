@@ -13,7 +13,7 @@
 
 namespace peakline::torch_part {
 
-// Closes the scope on every way out: a failed allocation throws through it.
+// Closes the scope on every exit: a failed allocation throws through it.
 class AllocScope {
 public:
     AllocScope(const Host& host, size_t bytes, uint64_t stream = kCurrentStream)
@@ -40,7 +40,7 @@ public:
         }
     }
 
-    // False when the allocator did not report the block itself.
+    // False if the allocator did not report the block itself.
     bool end(void* address, int device, void* stream) const {
         if (progress_ == nullptr || *progress_ == kAllocReported || address == nullptr) {
             return true;

@@ -55,7 +55,7 @@ private:
                 uint64_t value = 0) const {
         host_.allocator_called(static_cast<uint32_t>(action), device, number_of(pool), value);
     }
-    // Reports the end on every way out of the call.
+    // Reports the end on every exit of the call.
     class Restore {
     public:
         Restore(const Delegate& delegate, int device) : delegate_(delegate), device_(device) {

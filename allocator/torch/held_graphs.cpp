@@ -1,10 +1,10 @@
 // Note [Saved tensors]
 // Nodes of autograd keep tensors in members of some hundred generated classes, which only Python's
-// getters name; those would run hooks of the program (saved_tensors_hooks). So a node's memory is
-// scanned, as conservative garbage collectors do: a word is a saved tensor when it points to
-// something with the virtual table of a TensorImpl, which has references and a storage. Vectors of
-// saved tensors are scanned, too. All that a word may point to is read through the kernel, which
-// refuses what is not mapped: another thread may give a saved tensor up at any time.
+// getters name; those would run hooks of the program (saved_tensors_hooks). So we scan a node's
+// memory, as conservative garbage collectors do: a word is a saved tensor if it points to an object
+// with the virtual table of a TensorImpl, with references and a storage. We also scan vectors of
+// saved tensors. The targets of words are read through the kernel, which refuses unmapped memory:
+// another thread may release a saved tensor at any time.
 #include "held_graphs.h"
 
 #include <algorithm>
@@ -29,10 +29,9 @@ constexpr size_t kMaxNodeBytes = 4096;
 constexpr size_t kMaxVectorBytes = size_t{64} * 1024;
 constexpr uint64_t kLeastAddress = 1U << 20;
 constexpr uint64_t kMostAddress = uint64_t{1} << 47;
-constexpr uint64_t kSizeFlags = 7;  // of glibc, in the word before a piece
+constexpr uint64_t kSizeFlags = 7;  // of glibc, in the word before a heap block
 
-// Where torch keeps what is looked for: offsets, learnt from the first tensor on a device. 0: not
-// yet.
+// Offsets of torch's members, learnt from the first tensor on a device. 0: not yet.
 struct Learnt {
     size_t storage_of_tensor = 0;  // the pointer to the StorageImpl
     size_t data_of_storage = 0;    // its address
@@ -41,7 +40,7 @@ Learnt g_learnt;
 // Offset of the pointer to the TensorImpl in an object of Python; 0: not yet known.
 size_t g_impl_of_object = 0;
 
-// The virtual table of c10::TensorImpl, behind its two words about the class.
+// The virtual table of c10::TensorImpl, after its two words about the class.
 extern "C" const char g_tensor_impl_table[] __asm__("_ZTVN3c1010TensorImplE");
 uint64_t tensor_table() {
     return reinterpret_cast<uint64_t>(g_tensor_impl_table) + 2 * sizeof(void*);
@@ -81,7 +80,7 @@ void learn_from(const c10::TensorImpl& tensor, const c10::StorageImpl& storage) 
     }
 }
 
-// In a THPVariable it is the first member, in older versions behind a flag.
+// In a THPVariable it is the first member; in older versions a flag precedes it.
 uint64_t impl_of_object(uint64_t object) {
     uint64_t words[4] = {};
     memcpy(words, reinterpret_cast<const void*>(object), sizeof words);
@@ -125,7 +124,7 @@ void visit_next(const void* node, VisitAddress visit, void* data) {
     }
 }
 
-// The storage of the tensor at this address; 0: there is none.
+// The storage of the tensor at this address; 0: none.
 uint64_t storage_of_saved(uint64_t address) {
     uint64_t head[2] = {};  // virtual table, references
     uint64_t storage = 0;
@@ -150,11 +149,11 @@ void visit_words(const uint64_t* words, size_t count, VisitSaved visit, void* da
     }
 }
 
-// Whether this malloc keeps the size of a piece in the word before it, as glibc's does.
+// Whether this malloc keeps the size of a heap block in the word before it, like glibc's.
 bool malloc_writes_sizes() {
     static const bool writes = [] {
         constexpr size_t kProbeBytes = 200;
-        auto* const piece = static_cast<uint64_t*>(malloc(kProbeBytes));  // kept: asked once
+        auto* const piece = static_cast<uint64_t*>(malloc(kProbeBytes));  // kept: runs once
         uint64_t size = 0;
         return piece != nullptr && read_words(reinterpret_cast<uint64_t>(piece - 1), &size, 1) &&
                (size & ~kSizeFlags) == malloc_usable_size(piece) + sizeof size;
@@ -162,8 +161,9 @@ bool malloc_writes_sizes() {
     return writes;
 }
 
-// Whether a vector with room for so many bytes may begin here: alone in a piece of malloc's. Three
-// neighbouring words are often increasing addresses of other things, with other tensors between.
+// Whether a vector with room for so many bytes may begin here: it must fill a heap block alone.
+// Three neighbouring words are often increasing addresses of other objects, with other tensors
+// between them.
 bool may_begin_vector(uint64_t begin, size_t room_bytes) {
     constexpr size_t kPieceStep = 16;
     uint64_t size = 0;
@@ -175,7 +175,7 @@ bool may_begin_vector(uint64_t begin, size_t room_bytes) {
            (size & ~kSizeFlags) >= least && (size & ~kSizeFlags) < least + 2 * kPieceStep;
 }
 
-// `words`: of a std::vector, if anything: begin, end, end of its room.
+// `words`: begin, end and end of the capacity, if this is a std::vector.
 void visit_vector(const uint64_t* words, VisitSaved visit, void* data) {
     const size_t bytes = words[1] - words[0];
     if (!may_be_pointer(words[0]) || words[1] <= words[0] || words[2] < words[1] ||
@@ -194,14 +194,14 @@ void visit_vector(const uint64_t* words, VisitSaved visit, void* data) {
     }
 }
 
-// Where a node lies in memory, and how many bytes malloc says it has from there.
+// The address of a node, and its bytes according to malloc.
 struct NodeMemory {
     uint64_t begin;
     size_t bytes;
 };
 
-// In torch 2.11 and before, a node belongs to a std::shared_ptr, which it names behind its virtual
-// table: made by std::make_shared, it lies behind its counts, in one piece of malloc's.
+// In torch 2.11 and before, a node belongs to a std::shared_ptr, which it names after its virtual
+// table: made by std::make_shared, it follows its counts in one heap block.
 NodeMemory memory_of(const torch::autograd::Node& node) {
     constexpr size_t kCountsBytes = 2 * sizeof(void*);  // of libstdc++
     const auto begin = reinterpret_cast<uint64_t>(dynamic_cast<const void*>(&node));
@@ -219,7 +219,7 @@ void visit_saved(const void* memory, size_t bytes, VisitSaved visit, void* data)
                                    ? NodeMemory{reinterpret_cast<uint64_t>(memory), bytes}
                                    : memory_of(*static_cast<const torch::autograd::Node*>(memory));
     if (g_learnt.data_of_storage == 0 || scanned.bytes > kMaxNodeBytes) {
-        return;  // no node of torch's
+        return;  // not a node of torch
     }
     uint64_t words[kMaxNodeBytes / sizeof(uint64_t)];
     const size_t count = scanned.bytes / sizeof(uint64_t);
@@ -232,7 +232,8 @@ void visit_saved(const void* memory, size_t bytes, VisitSaved visit, void* data)
     }
 }
 
-// Whether these words begin an object of Python: the types of types end at one that is its own.
+// Whether these words begin a Python object: the chain of its types ends at one that is its own
+// type.
 bool is_python_object(const uint64_t* words) {
     constexpr size_t kMostMetaclasses = 8;
     uint64_t type = words[1];
@@ -249,8 +250,8 @@ bool is_python_object(const uint64_t* words) {
     return false;
 }
 
-// The object of a node that is written in Python, among its own members: it names the node, too.
-// 0: another node.
+// The Python object of a node written in Python, found among the node's members: it refers back to
+// the node. 0: another kind of node.
 uint64_t python_object_of(const void* node) {
     constexpr size_t kObjectWords = 40;
     const auto& known = *static_cast<const torch::autograd::Node*>(node);

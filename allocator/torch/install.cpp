@@ -26,14 +26,15 @@ namespace {
 
 // Note [A tracker only where needed]
 // A trace tracker makes torch build three records for every pair of allocation and free: half of
-// what recording costs. Requested size, stream and ordinary frees are known without it, segments
+// the cost of recording. Requested size, stream and ordinary frees are known without it, segments
 // from cudaMalloc, out-of-memory from its observer. Only a tracker reports:
 //   - when a block released while another stream uses it (record_stream) is free: attached before
 //     the first record_stream;
 //   - requested sizes and streams of blocks that a graph pool restores: attached before that;
-//   - expandable segments: attached at once when they are configured, and when the total that
-//     torch reports as reserved is not that of the segments seen.
-// Attaching takes the lock of one device after the other, so each free is reported wholly or not.
+//   - expandable segments: attached at once if they are configured, and if torch's reserved total
+//     differs from that of the seen segments.
+// Attaching takes the lock of one device after the other, so each free is reported fully or not at
+// all.
 
 // relaxed: both are set once, before the first allocation.
 Host g_installed_host{};
@@ -94,7 +95,7 @@ void attach_tracker_once() {
             g_native->attachAllocatorTraceTracker(on_trace_entry);
             g_installed_host.tracker_attached();
         } catch (const std::exception&) {
-            // backend:cudaMallocAsync has no tracker; its blocks are seen all the same.
+            // backend:cudaMallocAsync has no tracker; we see its blocks without one.
         }
     });
 }
@@ -180,7 +181,7 @@ extern "C" __attribute__((visibility("default"))) InstallResult peakline_torch_i
     return is_torchs_own ? InstallResult::kInstalled : InstallResult::kOverProgramsAllocator;
 }
 
-// Given by native_build.py. NOLINTNEXTLINE(readability-identifier-naming): kBuildSymbol
+// native_build.py sets it. NOLINTNEXTLINE(readability-identifier-naming): kBuildSymbol
 extern "C" __attribute__((visibility("default"))) const char peakline_torch_build[] =
     PEAKLINE_TORCH_BUILD;
 

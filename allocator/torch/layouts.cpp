@@ -15,7 +15,7 @@
 namespace peakline::torch_part {
 namespace {
 
-// Small plain classes travel in registers, and so does what a hook declares in their place.
+// Small plain classes travel in registers, and so do the types that a hook declares instead.
 template <class T>
 inline constexpr bool kTravelsInRegisters =
     std::is_trivially_copyable_v<T>&& std::is_trivially_destructible_v<T> && sizeof(T) <= 16;
@@ -42,7 +42,8 @@ static_assert(kIs<decltype(&c10::cuda::current_device), c10::DeviceIndex()>);
 static_assert(kIs<decltype(&c10::cuda::device_count_ensure_non_zero), c10::DeviceIndex()>);
 
 // engine_hook.cpp. A vector is returned through a hidden pointer, the first argument. The other
-// function there, Engine::evaluate_function, is private: only its name says what it takes.
+// function there, Engine::evaluate_function, is private: only its mangled name shows its
+// parameters.
 using torch::autograd::edge_list;
 using torch::autograd::Engine;
 using torch::autograd::variable_list;

@@ -5,14 +5,15 @@
 
 namespace peakline::torch_part {
 
-// Fills in what the part knows of autograd nodes and record_function regions: torch opens one
-// around every step of an optimizer, zero_grad, and every batch of a loader. `host` must stay.
+// Fills in the fields for autograd nodes and record_function regions: torch opens a region around
+// every step of an optimizer, zero_grad, and every batch of a loader. `host` must outlive the part.
 //
 // Note [Scopes without an observer]
-// Where any observer is attached (at::addGlobalCallback), whatever it observes, torch does more for
+// With any observer attached (at::addGlobalCallback), whatever it observes, torch does more for
 // every operator and rebuilds its lists of observers twice for every autograd node: a tenth of a
-// training step's host time. A record_function region asks at::getStepCallbacks who wants to know,
-// operators ask another function: so that answer is the one we add ourselves to.
+// training step's host time. A record_function region gets its observers from
+// at::getStepCallbacks, operators from another function: so we add ourselves only to the result of
+// the first.
 void offer_observers(const Host& host, Part* part);
 
 }  // namespace peakline::torch_part

@@ -21,12 +21,12 @@ struct Route {
 };
 using Routes = std::vector<Route>;
 
-// The list is replaced, never changed: filters ask CUDA, and are called without the lock.
+// The list is replaced, never changed: filters call CUDA, so they run without the lock.
 struct RoutingState {
     std::mutex mutex;
     std::shared_ptr<const Routes> routes = std::make_shared<Routes>();  // Guarded by mutex.
     std::vector<uint64_t> own_allocator_pools;                          // Guarded by mutex.
-    // relaxed: a thread began its own routing before it asks.
+    // relaxed: a thread begins its own routing before it reads this.
     std::atomic<bool> has_routes{false};
 };
 
@@ -67,12 +67,12 @@ uint64_t pool_of_request(int device, uint64_t stream) {
         });
         return found != routes->rend() ? found->pool : 0;
     } catch (const std::exception&) {
-        return 0;  // torch asked the same filter a moment ago, and would have thrown there
+        return 0;  // torch has just called the same filter, and would have thrown there
     }
 }
 
 // c10::CachingAllocator::AcceleratorAllocatorConfig::parseArgs(const std::string&), which torch's
-// Python calls for new settings; and what older versions have instead.
+// Python calls for new settings; and its counterpart in older versions.
 constexpr char kParseSymbol[] =
     "_ZN3c1016CachingAllocator26AcceleratorAllocatorConfig9parseArgsERKNSt7__cxx1112basic_"
     "stringIcSt11char_traitsIcESaIcEEE";
@@ -86,7 +86,7 @@ const Host* g_host = nullptr;
 void* g_real_parse = nullptr;
 void* g_real_set = nullptr;
 
-// Settings that torch does not accept throw, and are not reported.
+// torch throws for settings that it does not accept; these are not reported.
 void parse_hook(void* config, const std::string& settings) {
     reinterpret_cast<void (*)(void*, const std::string&)>(g_real_parse)(config, settings);
     g_host->settings_given(settings.c_str());

@@ -28,7 +28,7 @@ void begin_routing(int device,
 void end_routing(int device, const c10::MempoolId_t& pool);
 
 // Records a new pool. Returns 1 if its segments come from its own allocator: only a tracker sees
-// those, so it is attached.
+// those, so this attaches it.
 uint64_t note_pool(const c10::MempoolId_t& pool, bool has_own_allocator);
 bool has_own_allocator(const c10::MempoolId_t& pool);
 

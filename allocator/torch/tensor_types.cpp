@@ -26,7 +26,7 @@ Names make_names() {
     return names;
 }
 
-// "" where torch has none.
+// "" if torch has none.
 const std::string& name_of(c10::ScalarType type) {
     static const Names* const names = new Names(make_names());
     static const std::string* const none = new std::string;
@@ -35,7 +35,8 @@ const std::string& name_of(c10::ScalarType type) {
 }
 
 // Tensors that compute their sizes themselves: a nested tensor, a wrapper of functorch, a subclass
-// in Python. Their own members may say something else, and asking them may run code of the program.
+// in Python. Their members may differ from these sizes, and calling them may run code of the
+// program.
 struct CustomSizes : c10::TensorImpl {
     static bool of(const c10::TensorImpl& tensor) {
         return (tensor.*(&CustomSizes::matches_policy))(SizesStridesPolicy::CustomSizes);

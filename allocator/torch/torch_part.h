@@ -26,11 +26,11 @@ enum AllocProgress : uint32_t {
 struct Host {
     uint32_t interface_version;
 
-    // Before a call of the allocator: where its AllocProgress of this thread will stand, to be set
-    // to kNoAlloc after the call, however it ends; nullptr: nothing to set.
+    // Before a call of the allocator. Returns a pointer to this thread's AllocProgress; set it to
+    // kNoAlloc after the call, however it ends. nullptr: nothing to set.
     uint32_t* (*begin_alloc)(size_t requested_bytes, uint64_t stream);
-    // After it, where the allocator reported nothing and gave a block: it is recorded with its
-    // requested size, and the part must announce its free through block_freed.
+    // After the call, if the allocator returned a block and reported nothing: the block is recorded
+    // with its requested size, and the part must announce its free through block_freed.
     void (*unreported_alloc)(void* address, int device, void* stream);
     void (*block_freed)(void* address, int device);  // before the real free
 
@@ -44,19 +44,18 @@ struct Host {
                     void* stream,
                     uint64_t address,
                     uint64_t bytes);
-    // The program asks something of the allocator. `action`: format::AllocatorAction; `pool`:
-    // format::pool_number(). Before the real call; the end of something: after it.
+    // A call of the program to the allocator. `action`: format::AllocatorAction; `pool`:
+    // format::pool_number(). Call it before the real call; for the end of an action, after it.
     void (*allocator_called)(uint32_t action, int device, uint64_t pool, uint64_t value);
     void (*settings_given)(const char* settings);
-    // The device has refused: from the allocator's observer, or where it has none, once it throws.
-    // `limit_bytes`: of the device, or the part of it that torch may use; 0: not known.
+    // The device refused a request: from the allocator's observer, or if it has none, when it
+    // throws. `limit_bytes`: of the device, or the part that torch may use; 0: not known.
     void (*out_of_memory)(int device,
                           uint64_t requested_bytes,
                           uint64_t device_free_bytes,
                           uint64_t limit_bytes);
 
-    // Around the execution of one autograd node on this thread, where Part::observe_nodes was
-    // called.
+    // Around the execution of one autograd node on this thread, if Part::observe_nodes was called.
     void (*begin_node)(const char* name, int64_t sequence, uint64_t forward_thread);
     void (*end_node)();
     // Around a record_function region of this thread.
@@ -80,7 +79,7 @@ using VisitLeaf = void (*)(const void* leaf, void* data);
 struct TensorFacts {
     uint64_t storage = 0;   // of its data
     uint64_t gradient = 0;  // the TensorImpl of its .grad
-    uint64_t node = 0;      // that made it: its grad_fn
+    uint64_t node = 0;      // its grad_fn, the node that made it
     bool is_on_device = false;
 };
 // Storage, shape and dtype of a tensor. Valid while the tensor lives and keeps its shape.
@@ -93,8 +92,8 @@ struct TensorType {
 using VisitAddress = void (*)(uint64_t address, void* data);
 using VisitSaved = void (*)(uint64_t tensor, uint64_t storage, void* data);
 
-// A function of torch that is to be led through one of the part's, where libraries of torch import
-// it: `real` gets its address first.
+// A function of torch to replace by one of the part, in the libraries of torch that import it:
+// `real` gets its address first.
 struct Redirection {
     const char* library;
     const char* symbol;
@@ -102,14 +101,14 @@ struct Redirection {
     void** real;
 };
 
-// The functions that the part offers. Empty where it is not installed.
+// The functions that the part offers. Empty if it is not installed.
 struct Part {
     // The handle of the stream that is current on this thread; safe under the allocator's lock.
     uint64_t (*current_stream)(int device) = nullptr;
     // The private pool that a request of this thread goes to, 0: the default one. `stream`: a
     // handle. Safe under the allocator's lock.
     uint64_t (*pool_of_request)(int device, uint64_t stream) = nullptr;
-    // How torch's versions are given new settings; those without the symbol have another way.
+    // The functions of newer and of older versions by which torch's Python sets new settings.
     Redirection settings[2] = {};
     // Safe on any thread that does not hold the allocator's lock; the first call counts.
     void (*attach_tracker)() = nullptr;
@@ -120,21 +119,21 @@ struct Part {
     // Writes its name, cut to `room` with the end mark; false when other nodes of the same type
     // have other names. May allocate, and take the GIL for a node written in Python.
     bool (*node_name)(const void* node, char* out, size_t room) = nullptr;
-    // Through which begin_scope and end_scope are called, and what to do where it cannot be hooked.
+    // The hook that calls begin_scope and end_scope, and the fallback if it cannot be installed.
     Redirection step_callbacks = {};
     void (*observe_scopes)() = nullptr;
-    // Where the engine's calls cannot be hooked: calls begin_node and end_node from an observer.
+    // If the engine's calls cannot be hooked: calls begin_node and end_node from an observer.
     void (*observe_nodes)() = nullptr;
     // With the GIL: the storages of the gradients of live tensors, each given by its TensorImpl
     // (Tensor._cdata); 0 for one without.
     void (*gradient_storages)(const uint64_t* tensors, size_t count, uint64_t* addresses) = nullptr;
     // The type of a live tensor, given by its TensorImpl, and of its gradient, if it has one. Runs
-    // no code of the program: a subclass is not asked for its shape.
+    // no code of the program: it does not call a subclass for its shape.
     TensorType (*tensor_type)(uint64_t tensor) = nullptr;
     TensorType (*gradient_type)(uint64_t tensor) = nullptr;
     // References that keep memory alive; with the GIL, for live tensors and nodes.
     // See Note [Saved tensors].
-    // The TensorImpl of an object of Python that is a tensor; 0: not known yet.
+    // The TensorImpl of a Python object that is a tensor; 0: not known yet.
     uint64_t (*impl_of_object)(uint64_t object) = nullptr;
     TensorFacts (*tensor_facts)(uint64_t tensor) = nullptr;
     void (*visit_next)(const void* node, VisitAddress visit, void* data) = nullptr;
@@ -158,7 +157,7 @@ enum class InstallResult : int32_t {
     // the backend.
     kAlreadyInitialised = 1,
     kWrongInterface = 2,
-    // Installed over an allocator that the program put in place: its blocks are recorded with
+    // Installed over an allocator that the program installed: its blocks are recorded with
     // their requested sizes.
     kOverProgramsAllocator = 3,
 };
