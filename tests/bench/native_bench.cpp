@@ -1,4 +1,4 @@
-// What one native stack costs: libunwind, the walk by rules, the memo, and the whole
+// The cost of one native stack: libunwind, the walk by rules, the memo, and the whole
 // capture_native_stack, at three depths. Prints nanoseconds, the least of several rounds.
 #define UNW_LOCAL_ONLY
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Runs the fuzz target over files: replay_corpus FOLDER... What a fuzzer once found stays found.
+// Runs the fuzz target over files: replay_corpus FOLDER... It keeps a fuzzer's findings fixed.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>

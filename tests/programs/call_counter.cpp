@@ -1,9 +1,9 @@
 // Preloaded by test_steady.py beside peakline: counts the heap calls, locks and system calls made
 // on behalf of peakline's libraries, on all threads, between counter_start and counter_stop.
 //
-// Whose call it is, the stack tells: the innermost frame outside of libraries that only pass a
+// The stack shows the owner of a call: the innermost frame outside of libraries that only pass a
 // call on (libc, libstdc++, the loader, the unwinders). So torch's calls below one of our hooks are
-// torch's, and what libc does for us is ours. System calls are answered by a seccomp filter with
+// torch's, and calls of libc for us are ours. System calls are answered by a seccomp filter with
 // SIGSYS, counted, and then made, from the one instruction that the filter lets through.
 #include <atomic>
 #include <cerrno>
@@ -112,7 +112,7 @@ struct Stack {
     Owner owner = Owner::kPassesOn;
 };
 
-// Whose call it is; the frames beyond only where they will be shown.
+// Finds the owner of the call. Reads further frames only if they will be shown.
 _Unwind_Reason_Code visit_frame(_Unwind_Context* context, void* argument) {
     auto& stack = *static_cast<Stack*>(argument);
     void* const address = reinterpret_cast<void*>(_Unwind_GetIP(context));
@@ -175,8 +175,8 @@ counter_after_system_call:
     .cfi_endproc
 )");
 
-// What the program asks for its signal mask is done to the mask that it returns to, and SIGSYS is
-// never held back: the kernel would end the program.
+// Applies the program's change of its signal mask to the mask that it returns to. Never blocks
+// SIGSYS: the kernel would end the program.
 long change_mask(ucontext_t* context, const greg_t* arguments) {
     const auto how = static_cast<int>(arguments[0]);
     const auto* wanted = reinterpret_cast<const uint64_t*>(arguments[1]);

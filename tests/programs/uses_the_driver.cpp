@@ -1,6 +1,6 @@
 // Takes memory of device 0 from the driver without torch, one way after the other, and keeps it.
-// The words are the ways; the last line printed says, as JSON, what was asked for and what the
-// driver says is in use. Compiled with -DLINKED it is linked to the driver.
+// The words are the ways; the last printed line has, as JSON, the requested bytes and the driver's
+// bytes in use. Compiled with -DLINKED it is linked to the driver.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

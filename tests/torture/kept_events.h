@@ -83,7 +83,7 @@ inline std::string fault_of(const std::string& path, const Log& log, Plan plan) 
     const report::EventTotals totals = reader.read_events(found);
     const auto& events = found.events();
     const uint64_t logged = log.count.load();
-    // Of the recorder's own stream: marks count, too; the one of start_tracing stands first.
+    // Events of the recorder's own stream: marks count, too; that of start_tracing is the first.
     const bool is_whole = reader.checkpoint() == nullptr;
     const uint64_t skipped = is_whole || reader.checkpoint()->first_event == 0
                                  ? 0

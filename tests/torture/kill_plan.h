@@ -1,4 +1,5 @@
-// What one run of kill_test does, drawn from its seed, and the log that parent and child share.
+// The actions of one run of kill_test, drawn from its seed, and the log that parent and child
+// share.
 #pragma once
 
 #include <atomic>

@@ -13,7 +13,7 @@ void use(T* memory) {
     asm volatile("" : : "r"(memory) : "memory");
 }
 
-// What remains to be called, and the byte that chose the frame it is given to.
+// The remaining calls, and the byte that chose the frame that gets them.
 struct Rest {
     const uint8_t* program;
     size_t length;

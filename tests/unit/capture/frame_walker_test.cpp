@@ -88,7 +88,7 @@ bool is_watched_code(uint64_t code) {
     return false;
 }
 
-// What a walk should write, of at most `capacity` frames.
+// The entries that a walk of at most `capacity` frames should write.
 std::vector<uint64_t> expected_entries(const FakeStack& stack,
                                        const PythonLayout& layout,
                                        size_t capacity) {

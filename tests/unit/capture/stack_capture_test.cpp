@@ -14,7 +14,7 @@ constexpr uint64_t kFirstPause = 5;
 constexpr uint64_t kRunning = 8;
 constexpr uint64_t kSecondPause = 11;
 
-// What the side under test was asked, and what it answers.
+// The answers of the fake Python side, and the number of its calls.
 struct Answers {
     uint32_t node;
     uint32_t number;
@@ -23,7 +23,7 @@ struct Answers {
 };
 Answers g_answers;
 
-// In place of pyhook's, which is put back at the end.
+// Replaces pyhook's side, and restores it at the end.
 class FakePython {
 public:
     FakePython() : before_(python_side()) {

@@ -1,4 +1,4 @@
-// What the memo answers against libunwind's slow stepper: one node for one stack, always.
+// The memo's answers against libunwind's slow stepper: always one node for one stack.
 #include "allocator/capture/memo/stack_memo.h"
 
 #include <atomic>

@@ -40,7 +40,7 @@ record::StackTable& table() {
     return *table;
 }
 
-// What the table has defined so far, read back through the same door the trace writer uses.
+// The definitions of the table so far, read through the trace writer's interface.
 struct Mirror {
     std::mutex mutex;
     std::vector<std::string> strings{""};

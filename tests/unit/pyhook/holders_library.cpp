@@ -1,5 +1,5 @@
-// What the search for holders reads of CPython's objects (pyhook/holders/object_layout.h), callable
-// from a Python program through ctypes.PyDLL. Limited API: one build serves every interpreter.
+// Exports the reads of CPython's objects by the search for holders (pyhook/holders/object_layout.h)
+// to Python programs, through ctypes.PyDLL. Limited API: one build serves every interpreter.
 #include "preload/peakline_api.h"
 #include "pyhook/holders/frame_layout.h"
 #include "pyhook/holders/object_layout.h"
@@ -8,7 +8,7 @@
 
 using namespace peakline::pyhook;
 
-// Of the recorder: here the frames are always believed.
+// Replaces the recorder's function: here Python frames are always trusted.
 PEAKLINE_TEST_EXPORT void peakline_status(PeaklineStatus* status) {
     *status = PeaklineStatus{};
     status->has_python_stacks = 1;

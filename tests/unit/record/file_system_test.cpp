@@ -71,7 +71,7 @@ struct Recording {
         recorder->close_trace();
     }
 
-    // What the program itself can ask goes on in any case.
+    // Queries by the program itself work in any case.
     void check_recorder() const {
         CHECK(recorder->peak_bytes(0, format::Measure::kAllocated) == kBlocks * kBlockBytes);
     }

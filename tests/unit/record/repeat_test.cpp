@@ -1,5 +1,6 @@
-// What the recorder does for events that it only repeats (Note [Script of the events]): whatever
-// needs more than counting and copying must still come when it is due.
+// The recorder's work for events that it only repeats (Note [Predicted events] in
+// event_predictor.h): everything that needs more than counting and copying must still happen when
+// it is due.
 #include "allocator/record/format/trace_format.h"
 #include "random_program.h"
 #include "report/trace/reader.h"

@@ -1,6 +1,6 @@
-// What the recorder writes, the report reads: levels, peaks, live blocks and totals of random
-// programs, compared with the recorder's own answers and with a model that copies everything at
-// each new maximum.
+// The report reads the recorder's traces: levels, peaks, live blocks and totals of random programs,
+// compared with the recorder's own answers and with a model that copies everything at each new
+// maximum.
 #include <string>
 
 #include "random_program.h"

@@ -1,5 +1,5 @@
-// What a bounded trace knows of torch's segments and of the driver where its events begin: the same
-// as a trace of every event, and as a model by brute force.
+// The state of torch's segments and of the driver at the first event of a bounded trace: equal to
+// that in a trace of every event, and to a model by brute force.
 #include <set>
 
 #include "random_program.h"
@@ -83,7 +83,7 @@ private:
         uint64_t address;
         uint64_t units;
     };
-    // Of expandable segments: one unit, of small blocks or of large ones.
+    // A range of an expandable segment: one unit, of small blocks or of large ones.
     Range mapped_range(uint64_t gpu) {
         const uint64_t base = (gpu + 1) << 40 | uint64_t{1} << 38;
         return pick(2) == 0 ? Range{base + pick(60) * kUnit, 1}

@@ -1,5 +1,5 @@
-// What a bounded trace knows of steps and refused requests before its events: compared with levels
-// by brute force.
+// The steps and refused requests before the first event of a bounded trace, compared with levels by
+// brute force.
 #include "random_program.h"
 
 namespace peakline::test {
@@ -91,7 +91,7 @@ public:
         steps.push_back(step);
         peak_ = level_;
     }
-    // What directly follows belongs to the last step.
+    // An action directly after the last step belongs to it.
     void go_on_with_step() {
         Step again;
         again.peak_bytes = std::max(steps.back().peak_bytes, peak_);

@@ -93,7 +93,7 @@ void check_totals(const Bytes& bytes) {
     }
 }
 
-// What a random program does not do.
+// Records the events that a random program never makes.
 void record_rare_events(Recorder& recorder) {
     record::StackTable& table = recorder.table();
     const uint32_t thread = table.add_thread(17, "loader", 6);

@@ -1,5 +1,5 @@
-// The model of torch's allocator on single requests, and what it takes from a trace. That it is
-// torch's allocator is tested against torch itself: tests/e2e/test_whatif.py.
+// The model of torch's allocator on single requests, and its input from a trace.
+// tests/e2e/test_whatif.py compares the model with torch itself.
 #include <array>
 #include <random>
 #include <string>
@@ -90,7 +90,7 @@ TEST_CASE("the private pool of a segment follows its record", "[allocator]") {
         "call 4 pool=3\n";
     // A request of the default pool does not get the rest of it.
     CHECK(difference(routed + "segment 0x20000000 20971520\nalloc b 0x20000000 5242880").empty());
-    // What lives in it keeps the segment, an emptied cache does not get it before the release.
+    // Emptying the cache does not return the segments of a pool before the pool is released.
     CHECK(difference(routed + "free a\ncall 7\ncall 2 pool=3\ncall 7\n"
                               "endsegment 0x10000000 20971520")
               .empty());

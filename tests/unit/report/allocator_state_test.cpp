@@ -46,8 +46,7 @@ AllocatorState random_state(std::mt19937& random) {
     return state;
 }
 
-// What an emptied cache would return once no block waits any more, looked at byte range by byte
-// range.
+// The bytes that an emptied cache would return once no block waits, computed range by range.
 uint64_t returned(const AllocatorState& state) {
     uint64_t bytes = 0;
     for (const StateSegment& segment : state.segments) {

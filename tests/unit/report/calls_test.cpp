@@ -178,7 +178,7 @@ TEST_CASE("a thread that allocates no more does not hold back the others", "[rep
         text += alloc("b 2 1", "thread=1 stack=t.py:1:g") + "free b\n";
     }
     text += "free x\n stop\n end\n";
-    // What is let go after the end of a call was not let go within it.
+    // A free after the end of a call is not a free within it.
     const size_t most_waiting = GENERATE(100, 10'000);
     const Calls calls(text, most_waiting);
     REQUIRE(calls.operators.size() == kCalls + 1);

@@ -47,7 +47,7 @@ public:
 
     const std::string& text() const { return text_; }
 
-    // Of the blocks that `is_shown` takes, over all events.
+    // The highest level of the blocks that `is_shown` takes, over all events.
     template <class IsShown>
     uint64_t highest_level(IsShown is_shown) const {
         uint64_t level = 0;
@@ -60,7 +60,7 @@ public:
         return highest;
     }
 
-    // Of the blocks that live at the peak of all devices, and that `is_shown` takes.
+    // Rows of the blocks that are live at the peak of all devices and that `is_shown` takes.
     template <class IsShown>
     Rows rows(const std::vector<std::string>& keys, IsShown is_shown) const {
         Rows rows;

@@ -1,4 +1,4 @@
-// What grows: the rule on series of numbers, and levels at step ends against brute force.
+// Growth: the rule on series of numbers, and levels at step ends against brute force.
 #include <algorithm>
 #include <cmath>
 #include <map>

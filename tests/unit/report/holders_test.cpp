@@ -1,4 +1,4 @@
-// Who keeps blocks alive: what a recorder writes about it, and the report of it.
+// Holders of blocks: the records of a recorder, and the report.
 #include "report/views/blocks/holders.h"
 
 #include <memory>

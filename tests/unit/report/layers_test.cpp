@@ -1,5 +1,5 @@
-// What is around a module: the parts of its path, and of a part that is computed again the modules
-// that the call of checkpointing was in.
+// The modules around a module: the parts of its path, and for a recomputed part the modules around
+// the call of checkpointing.
 #include "report/views/calls/layers.h"
 
 #include <string>
@@ -69,7 +69,7 @@ TEST_CASE("a list that nobody calls holds what its items hold", "[report][layers
     CHECK(list.call_count == 0);
     CHECK(layers.of("layers.0").peak_held_bytes == 4);
     CHECK(layers.of("Model").peak_held_bytes == 12);
-    // Who looks at calls sees those that a hook sees.
+    // Followers of calls see the same calls as a hook.
     CHECK(layers.calls == Names{"layers.0.up 1", "layers.1.up 1", "Model 0"});
 }
 

@@ -1,4 +1,4 @@
-// What holds the whole device. Numbers are worked out by hand.
+// The use of the whole device. Numbers are worked out by hand.
 #include "report/views/ledger/ledger.h"
 
 #include <string>
@@ -289,7 +289,7 @@ TEST_CASE("memory of other processes comes from NVML", "[ledger]") {
     CHECK(bytes_of(later, PartKind::kOthers) == 350'000'000);
     CHECK(bytes_of(later, PartKind::kContext) == 100'000'000);
     CHECK(later.unexplained_bytes == 0);
-    // What grew while the others did not is this process's.
+    // Growth belongs to this process if the others did not grow.
     const Ledger end = ledger_of(trace);
     CHECK(bytes_of(end, "grown between calls") == 30'000'000);
     CHECK(sum_of(end) == end.used_bytes);

@@ -22,7 +22,7 @@ using namespace peakline::report;
 constexpr uint64_t kUnit = 512;
 constexpr uint64_t kCells = 64;
 
-// What lies in each cell: 0 no segment, else 1 and the stream; and the block, 0 for none.
+// The content of each cell: 0 no segment, else 1 and the stream; and the block, 0 for none.
 struct Cells {
     std::vector<uint32_t> segment = std::vector<uint32_t>(kCells);
     std::vector<uint32_t> block = std::vector<uint32_t>(kCells);
@@ -147,7 +147,7 @@ public:
 private:
     void add_event() {
         const uint64_t begin = random_() % kCells;
-        // Of one stream: neither a segment nor a block lies in both halves.
+        // Each half has one stream: no segment or block spans both halves.
         const uint64_t half = begin < kCells / 2 ? kCells / 2 : kCells;
         const uint64_t end = std::min(half, begin + 1 + random_() % 8);
         const auto is = [&](const std::vector<uint32_t>& cells, bool used) {

@@ -1,4 +1,4 @@
-// What the objects of the program tell about stacks and blocks: module instances, names of tensors.
+// Facts about stacks and blocks from the objects of the program: module instances, tensor names.
 #include <memory>
 
 #include "allocator/record/recorder.h"

@@ -104,7 +104,7 @@ TEST_CASE("zstd itself unpacks a packed trace, and packing again changes nothing
         done += size;
         at += bytes;
     }
-    // What follows the last used chunk is left out.
+    // Bytes after the last used chunk are left out.
     CHECK(
         std::equal(unpacked.begin(), unpacked.begin() + static_cast<ptrdiff_t>(done), raw.begin()));
     report::pack_trace(folder.file("packed"), folder.file("again"), 3, {});

@@ -1,4 +1,4 @@
-// What a page sums over the whole run, against brute force over random events.
+// The sums of a page over the whole run, against brute force over random events.
 #include <map>
 #include <random>
 #include <string>

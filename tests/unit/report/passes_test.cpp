@@ -18,7 +18,7 @@ const std::string kStep =
     "alloc g 3 70 thread=2 forward=m.py:1:f op=MmBackward0\n"
     "free h\n endscope 1 torch::autograd::Engine::execute\n free g\n free x\n";
 
-// Of a trace in one chunk progress is reported once in each pass.
+// Each pass over a trace in one chunk reports progress once.
 int passes_of(report::MakeReport make,
               const std::string& by = "line",
               const std::string& at = "peak") {

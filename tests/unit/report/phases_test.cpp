@@ -220,7 +220,7 @@ TEST_CASE("generate() has a prefill and a decoding", "[report][phases]") {
     };
     const std::string text =
         "start\n" + other("x 1 5") +
-        // What _sample makes first belongs to the prefill.
+        // The first allocations of _sample belong to the prefill.
         made("a 2 10", sample) + made("b 3 100", utils + "_prefill" + sample) +
         made("c 4 1000", sample) + "free c\n" + made("d 5 2000", sample) + other("y 6 7") +
         // Before transformers 5 there is no _prefill.

@@ -1,4 +1,4 @@
-// What the tests of the report share: a trace in memory and short ways to ask it.
+// Shared by the tests of the report: a trace in memory, and short functions that query it.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace peakline::test {
 
-// What a report gives: its literal form for people, or its JSON.
+// Returns the result of a report: its literal form for people, or its JSON.
 inline std::string report_text(report::MakeReport make,
                                const report::TraceReader& reader,
                                const report::ReportOptions& options = {}) {

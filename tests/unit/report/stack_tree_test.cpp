@@ -209,12 +209,12 @@ TEST_CASE("no text controls the terminal or changes the direction of later text"
     // U+009B, U+202E, U+2066, U+2028, U+200F, U+E0041.
     CHECK(report::printable("\xC2\x9B|\xE2\x80\xAE|\xE2\x81\xA6|\xE2\x80\xA8|\xE2\x80\x8F|"
                             "\xF3\xA0\x81\x81") == "?|?|?|?|?|?");
-    // What people write stays: accents, wide characters, joined ones, other scripts.
+    // Text that people write stays: accents, wide characters, joined ones, other scripts.
     const std::string kept =
         "\xC3\xA9 \xE8\xA8\x98 \xF0\x9F\x91\xA9\xE2\x80\x8D\xF0\x9F\x94\xAC "
         "\xD7\xA9";
     CHECK(report::printable(kept) == kept);
-    // No UTF-8: for who decodes the text to replace.
+    // Invalid UTF-8 stays: the code that decodes the text replaces it.
     CHECK(report::printable("\x9B\xE2\x80|\xF0") == "\x9B\xE2\x80|\xF0");
 }
 

@@ -1,5 +1,5 @@
-// What happens in windows of time, and which interval holds an event: against brute force, and how
-// much of it is kept.
+// Events in windows of time, and the interval of an event: against brute force. Also the amount of
+// kept state.
 #include <array>
 #include <map>
 #include <random>
