@@ -50,7 +50,7 @@ uint32_t context_now(Recorder& recorder, const Kind& kind) {
 
 }  // namespace
 
-// By name in test_instructions.py: what is counted of a free alone.
+// test_instructions.py names it: it counts the instructions of a free alone.
 extern "C" [[gnu::noinline]] void free_block(Recorder& recorder, uint64_t address, bool captures) {
     capture::ThreadState* state = capture::thread_state(recorder.table());
     const uint32_t context = captures ? capture::capture_free(recorder.table(), *state) : 0;

@@ -1,11 +1,11 @@
-// Leads torch past the recorder and back to it, for bench_events.py and bench_instructions.py:
+// Makes torch bypass the recorder and use it again, for bench_events.py and bench_instructions.py:
 // steps with and without it then alternate in one process. Another process is a few per cent faster
-// or slower for all its life, by where it happens to lie in memory, and that is more than what
-// recording costs.
+// or slower for all its life, because of its addresses in memory, and that is more than the cost of
+// recording.
 //
-// Whatever import of torch leads into a library of peakline is found, not listed here: a hook that
-// is added later is measured, too. Blocks that come and go unseen are what the recorder counts as
-// unknown frees and lost addresses; a step or two later all is as before.
+// It finds every import of torch that leads into a library of peakline and lists none here, so it
+// also measures later hooks. The recorder counts blocks that come and go unseen as unknown frees
+// and lost addresses; a step or two later its state is as before.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>

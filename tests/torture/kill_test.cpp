@@ -1,6 +1,6 @@
-// Records in a child process that is killed at a random moment, then compares what the trace holds,
-// event by event, with a log the child wrote into shared memory right after each call returned:
-// nothing committed may be lost, nothing may be wrong. kill_test [RUNS [SEED]]; exit code 1 and
+// Records in a child process that is killed at a random moment, then compares the trace, event by
+// event, with a log that the child wrote into shared memory right after each call returned: no
+// committed event may be lost, none may be wrong. kill_test [RUNS [SEED]]; exit code 1 and
 // the seed of the run when something is.
 #include <cerrno>
 #include <csignal>

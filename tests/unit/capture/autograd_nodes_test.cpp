@@ -120,7 +120,7 @@ TEST_CASE("a leaf has the line that was told for it, once", "[capture]") {
     report_leaf(leaf(kLeaf), 77);
     CHECK(engine.run_leaf(leaf(kLeaf)) == 77);
     CHECK(engine.run_leaf(leaf(kLeaf + 0x40)) == 101);
-    // One has told: from now on all do, so that what is told is never an old one's.
+    // One node has registered its leaves: now every node does, so an entry is never an old one.
     CHECK(reports_leaves(*engine.state));
 }
 

@@ -9,7 +9,7 @@
 namespace call_shapes {
 
 // A byte of a program: its remainder by kShapeCount chooses the frame's function, the rest the size
-// of what it allocates on the stack, if it does.
+// of its allocation on the stack, if it makes one.
 inline constexpr uint8_t kShapeCount = 16;
 inline constexpr uint8_t kSizedShapes[] = {4, 5, 8, 9};
 

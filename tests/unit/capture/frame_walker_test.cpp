@@ -29,7 +29,7 @@ constexpr size_t kKnownAtOnce = 20;
 constexpr uint64_t kCodeBytes = 4096;
 constexpr uint64_t kFirstCode = 0x7F0000000000;
 constexpr uint64_t kFirstObject = 0x7F1000000000;
-// The first two have one place in the table of watched methods.
+// The first two share a slot of the table of watched methods.
 constexpr uint64_t kWatched[] = {kFirstCode, kFirstCode + kCodeBytes, kFirstCode + 3 * 4096 + 16};
 
 struct FakeFrame {
@@ -195,7 +195,7 @@ void check_each_layout(Check check) {
 }
 
 // As in words_hash_test: one round makes the lowest byte of a position four bytes of the next one
-// of its chain, or of the other chain where they are joined. `start`: what is absorbed before.
+// of its chain, or of the other chain where they are joined. `start`: the hash before.
 [[PEAKLINE_USES_AES]] void check_made_to_collide(__m128i start, size_t next) {
     for (uint64_t low = 2; low < 256; low += 2) {
         RawFrame frames[] = {{0, 0x7F0000010000},

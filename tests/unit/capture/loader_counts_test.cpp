@@ -1,4 +1,4 @@
-// The loader's words are read only while they say what dl_iterate_phdr says.
+// The loader's words are used only while they agree with dl_iterate_phdr.
 #include "allocator/capture/libraries/loader_counts.h"
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Which library an address belongs to, and what the search holds while it asks the loader.
+// The library of an address, and the locks that the search holds while it queries the loader.
 #include "allocator/capture/libraries/module_map.h"
 
 #include <atomic>

@@ -162,7 +162,7 @@ namespace {
 struct AtOnce {
     WalkResult result = WalkResult::kUnknown;
     Addresses walked;
-    Addresses expected;  // libgcc's: libunwind keeps what it knew of unloaded code
+    Addresses expected;  // libgcc's: libunwind keeps its knowledge of unloaded code
     Captured captured;
 };
 
@@ -202,7 +202,7 @@ _Unwind_Reason_Code keep_address(_Unwind_Context* context, void* argument) {
     }
 }
 
-// A library with one function, whose frame has `frame_bytes`; the code is of one length.
+// Builds a library with one function with a frame of `frame_bytes`; its code has a fixed length.
 std::string build_library(const std::filesystem::path& folder, int frame_bytes, int result = 1) {
     const std::string name =
         (folder / ("frame" + std::to_string(frame_bytes) + "_" + std::to_string(result))).string();
@@ -277,7 +277,7 @@ namespace {
     *static_cast<Captured*>(argument) = capture_here();
 }
 
-// The place of the library's function, and the last of `times` captures below it.
+// Returns the address of the library's function, and the last of `times` captures below it.
 [[gnu::noinline]] void* capture_below(const std::string& library, int times, Captured& captured) {
     void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
     REQUIRE(handle != nullptr);

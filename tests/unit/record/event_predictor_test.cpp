@@ -1,5 +1,5 @@
-// Loops whose rounds differ here and there: what the recorder repeats from its script must be in
-// the trace as it happened, compared event by event with the test's own log.
+// Loops with rounds that differ in some events: the events that the recorder repeats by prediction
+// must be in the trace as they happened, compared one by one with the test's own log.
 #include "allocator/record/event_predictor.h"
 
 #include <map>

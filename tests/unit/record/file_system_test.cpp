@@ -1,5 +1,5 @@
-// File systems that cannot do what the trace file asks for: no fallocate, a quota, no shared
-// mappings. The two functions of libc are replaced for this program; a test sets what they refuse.
+// File systems without the functions that the trace file needs: no fallocate, a quota, no shared
+// mappings. This program replaces the two functions of libc; a test sets their errors.
 #include <cerrno>
 
 #include <fcntl.h>

@@ -133,7 +133,7 @@ TEST_CASE("a page that the file no longer backs is given up", "[files]") {
     CHECK(target.open_chunk_slow(1) == nullptr);
     CHECK(target.error() == ESTALE);
     target.close_chunk(0, chunk);
-    target.trim(1, 100);  // must not grow or cut what is another's now
+    target.trim(1, 100);  // must not grow or cut another file
     CHECK(file_bytes(file.path()) == static_cast<uint64_t>(rest));
     target.abandon();
 }

@@ -1,5 +1,5 @@
-// Recordings with a bounded file: what they keep is exact, however often chunks were used again,
-// and they say what they keep.
+// Recordings with a bounded file: the kept part is exact, however often chunks were reused, and the
+// trace states its extent.
 #include "random_program.h"
 #include "report/render/report.h"
 #include "report/trace/file/trace_error.h"
@@ -86,7 +86,7 @@ TEST_CASE("a peak-only recording knows the peaks of devices and phases", "[recor
         const TemporaryFile file;
         RandomProgram program(seed);
         program.use_phases();
-        program.run(3000);  // what is live when the file is opened counts, too
+        program.run(3000);  // blocks that are live at the opening count, too
         program.open(file.path(), {Keep::Kind::kPeak, 0});
         program.recorder().put_meta("keep", "peak", 4);
         program.set_tracing(true);

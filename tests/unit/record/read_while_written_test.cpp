@@ -1,5 +1,5 @@
-// Bounded traces that are read while another thread writes them: their chunks are used again under
-// the reader, and what it says is true of one moment all the same.
+// Reads bounded traces while another thread writes them: their chunks are reused under the reader,
+// and its results are still true for one moment.
 #include <atomic>
 #include <deque>
 #include <thread>
@@ -15,7 +15,7 @@ constexpr uint64_t kEvents = 6'000'000;
 constexpr uint64_t kAllocsPerContext = 5000;
 constexpr int kMostReads = 40;
 
-// Allocations and frees whose levels are known by how many there were.
+// Allocations and frees; their number gives the expected levels.
 class Program {
 public:
     Program() {

@@ -66,7 +66,7 @@ void check_same_first_screen(const TraceReader& one, const TraceReader& other) {
     }
 }
 
-// The totals of this trace say what its events say; nobody looked at the events for them.
+// The totals of this trace equal those of its events, and are read without the events.
 void check_totals(const Bytes& bytes) {
     const auto reader = TraceReader::from_memory("run", bytes);
     REQUIRE(reader.whole_totals() != nullptr);
@@ -289,7 +289,7 @@ TEST_CASE("damaged totals are told and the events read instead", "[record][total
                 CHECK(count(found) == alloc_class);
                 CHECK_FALSE(found.problems().empty());
             } else {
-                report::count_allocations(found);  // whatever it says: no crash, no endless list
+                report::count_allocations(found);  // any result, but no crash and no endless list
             }
             format::ChunkHeader header = header_at(damaged, last);
             header.flags = 0;

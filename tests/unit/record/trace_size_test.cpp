@@ -40,7 +40,7 @@ struct Recording {
     }
 };
 
-// Every step asks for the same sizes in the same places; what torch gives it lies elsewhere.
+// Every step requests the same sizes at the same lines; torch returns other addresses.
 EventBytes training_loop(uint32_t shapes) {
     Recording recording;
     std::mt19937_64 random(1);
@@ -98,7 +98,7 @@ TEST_CASE("an event of a training loop takes at most eight bytes of the file", "
 TEST_CASE("an event of random churn takes at most twelve bytes of the file", "[record]") {
     const EventBytes bytes = random_churn();
     CHECK(bytes.file <= 12);
-    // 3.5 of them are chance: the size, the place, and which block is freed.
+    // 3.5 of them are random: the size, the address, and the choice of the freed block.
     CHECK(bytes.packed <= 8);
 }
 

@@ -1,5 +1,5 @@
-// Every call of the recorder and its tables on memory that is all zero: what a child has of a fork
-// that nobody hears of. See Note [Forks that nobody hears of] in recorder.cpp.
+// Every call of the recorder and its tables on memory that is all zero, as in the child of a fork
+// without handlers. See Note [Forks that nobody hears of] in recorder.cpp.
 #include <sys/mman.h>
 
 #include "allocator/record/recorder.h"

@@ -1,4 +1,4 @@
-// Definitions that are damaged, lost or hostile: what they name is lost, all else is still read.
+// Damaged, lost or hostile definitions: only the things that they name are lost.
 #include "damaged_trace.h"
 #include "report_testing.h"
 #include "tests/unit/catching.h"
@@ -37,7 +37,7 @@ TEST_CASE("a damaged chunk of definitions costs its own definitions only", "[rep
     const size_t damaged = definition_chunk(text.builder(), 1);
     file[TraceBuilder::chunk_offset(damaged) + kHeaderBytes] ^= 0xFF;
     const OpenTrace trace(file);
-    // The class of b is lost and with it its size; c lies in its event, only its place is lost.
+    // The class of b is lost and with it its size; c is in its event and loses only its line.
     CHECK(trace.rows().substr(0, trace.rows().find("test.peak")) ==
           "800 B  800 B  800 B  1  h.py:4 (h)\n"
           "400 B  1.172 KB  400 B  1  lost definition\n"

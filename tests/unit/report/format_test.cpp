@@ -76,7 +76,7 @@ TEST_CASE("JSON is valid whatever the text", "[report]") {
 
 TEST_CASE("JSON escapes characters that a terminal would obey", "[report]") {
     JsonWriter json;
-    // ESC, DEL, U+009B, U+202E, U+2066, U+E0041; and what people write.
+    // ESC, DEL, U+009B, U+202E, U+2066, U+E0041; and ordinary text.
     json.begin_array().value("\x1b[m\x7f\xC2\x9B\xE2\x80\xAE\xE2\x81\xA6\xF3\xA0\x81\x81\xC3\xA9");
     CHECK(json.end_array().take() ==
           "[\"\\u001b[m\\u007f\\u009b\\u202e\\u2066\\udb40\\udc41\xC3\xA9\"]");

@@ -1,7 +1,7 @@
 // Traces of every kind and format version that was ever written keep reading, with the same
 // answers. Files in tests/data/golden: NAME.packed (tests/fuzz/packed_trace.h) and NAME.txt, the
 // reports expected of it. A new kind: add it to make_golden below, then run
-// `build/unit_tests "write the golden traces"` and look at what it wrote.
+// `build/unit_tests "write the golden traces"` and check its output.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -99,7 +99,7 @@ void record_frees(record::Recorder& recorder) {
     recorder.record_free_completed(0x10000);
 }
 
-// A forward phase whose blocks are freed but for one, and one block on another device.
+// A forward phase that frees all its blocks but one, and one block on another device.
 void record_some(record::Recorder& recorder) {
     using record::AllocEvent;
     using record::kUnknownTotal;

@@ -209,7 +209,7 @@ TEST_CASE("mere allocations are separate from operators that compute", "[report]
     }
 }
 
-// Two models of one class, a wrapped layer list, and what the objects told of blocks.
+// Two models of one class, a wrapped layer list, and blocks named by the objects.
 constexpr const char* kModels =
     "instance 1 Model root=Model\n instance 2 Layer root=Model path=h.0\n"
     "instance 3 Layer root=Model path=h.1\n instance 4 Linear root=Model path=h.1.up\n"

@@ -214,8 +214,9 @@ TEST_CASE("growth shows through random levels above it", "[report][growth]") {
     }
 }
 
-// Levels made of parts that are known: what follows the inputs, what is kept of every step, what is
-// kept of every element. The fit must find which there are, and what follows the inputs.
+// Levels made of known parts: bytes that follow the inputs, bytes kept of every step, bytes kept of
+// every element. The fit must find the parts that are present, and the part that follows the
+// inputs.
 TEST_CASE("a leak is found beside inputs, whatever their lengths", "[report][growth]") {
     std::mt19937 random(16);
     for (int series = 0; series < 2000; ++series) {

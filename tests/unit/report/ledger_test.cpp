@@ -85,7 +85,7 @@ TEST_CASE("each change of the device's level is explained by the record before i
     CHECK(bytes_of(ledger, "code that was loaded") == 10'000'000);
     CHECK(bytes_of(ledger, "instances of graphs") == 5'000'000);
     CHECK(bytes_of(ledger, "rounding") == 2'000'000 - 1000);
-    // 1 MB between calls and 5 MB at a request that asked for nothing; then 20 MB went.
+    // 1 MB between calls and 5 MB at a request of 0 bytes; then 20 MB disappeared.
     CHECK(bytes_of(ledger, "grown between calls") == 6'000'000);
     CHECK(ledger.unexplained_bytes == -20'000'000);
     CHECK(sum_of(ledger) == ledger.used_bytes);
@@ -279,7 +279,7 @@ TEST_CASE("memory of other processes comes from NVML", "[ledger]") {
         processes 120000000 350000000
         sample 10 500000000 1000000000
     )");
-    // Asked the first time later: it is taken to have been the same.
+    // The first query comes later: the earlier value is assumed to be the same.
     const Ledger before = ledger_of(trace, "peak");
     CHECK(before.knows_others);
     CHECK(bytes_of(before, PartKind::kOthers) == 200'000'000);

@@ -160,7 +160,7 @@ TEST_CASE("a free in a lost context is shown as lost", "[report][lives]") {
     const OpenTrace trace(builder.finish());
     report::SelectionText selection;
     selection.by = "freed-by";
-    // Nothing was lost: the id is a mistake, and the free has no place.
+    // Nothing was lost: the id is wrong, and the free has no line.
     CHECK(trace.rows(selection).rfind("8 B  8 B  8 B  1  between phases\n", 0) == 0);
 }
 

@@ -128,7 +128,7 @@ std::map<uint64_t, Sums> sums_of(const PageMap& page_map, const std::string& kin
     return sums;
 }
 
-// Maps and unmaps parts of an address space, fills them, frees; keeps what brute force needs.
+// Maps and unmaps parts of an address space, fills them, frees; keeps the data for brute force.
 class RandomMemory {
 public:
     explicit RandomMemory(uint32_t seed) : random_(seed) {

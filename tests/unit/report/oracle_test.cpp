@@ -30,7 +30,7 @@ constexpr uint32_t kAllDevices = 99;
 constexpr uint32_t kDeviceCount = 3;
 constexpr uint32_t kContextCount = 5;
 
-// One question asked of the brute-force replay.
+// One query of the brute-force replay, and its result.
 struct Peak {
     uint32_t device = 0;
     Measure measure = Measure::kAllocated;

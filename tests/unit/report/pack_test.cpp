@@ -64,7 +64,7 @@ Bytes read_file(const std::string& path) {
     return bytes;
 }
 
-// Text of the table; what the trace is called is not part of it.
+// Text of the table without the name of the trace.
 std::string table_of(const Bytes& bytes) {
     const report::TraceReader reader = report::TraceReader::from_memory("t", bytes);
     report::ReportOptions options;

@@ -32,7 +32,7 @@ struct Made {
     uint64_t number_in_thread = 0;
 };
 
-// Random allocations by three threads, with tracing on and off; what is freed is freed by anybody.
+// Random allocations by three threads, with tracing on and off; any thread may free a block.
 class RandomProgram {
 public:
     explicit RandomProgram(uint32_t seed) : random_(seed) {

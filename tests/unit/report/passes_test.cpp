@@ -1,4 +1,4 @@
-// How often a report decodes the trace, and what followers of one pass share.
+// The number of passes of a report over the trace, and the state shared by followers of one pass.
 #include <map>
 #include <random>
 #include <string>

@@ -6,7 +6,7 @@
 
 namespace peakline::test {
 
-// `document`: what a report gives for OutputForm::kDocument.
+// `document`: the result of a report for OutputForm::kDocument.
 std::string plain_text(const std::string& document);
 
 }  // namespace peakline::test

@@ -1,4 +1,4 @@
-// The stored trace in tests/data is what its text says.
+// The stored trace in tests/data agrees with its text.
 #include <cstdlib>
 #include <fstream>
 #include <iterator>

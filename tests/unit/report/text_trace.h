@@ -1,24 +1,24 @@
-// Traces as text: each line is one thing that happened. Adding a case is adding lines.
+// Traces as text: each line is one record. To add a case, add lines.
 //
 //   alloc NAME ADDRESS BYTES [stack=FILE:LINE:FUNCTION;CALLER...] [forward=STACK] [op=NAME]
 //         [dev=N] [stream=N] [req=BYTES] [thread=N] [native=ADDRESS] [untraced] [class]
 //   free NAME [stack=...] | defer NAME [stack=...] | complete NAME
 //   segment ADDRESS BYTES [dev=N] [stream=N] [pool=N] | endsegment, map, unmap: the same
 //   driver KIND KEY BYTES [owner=KEY] [flags=N] [dev=N] [stack=...] | enddriver KIND KEY
-//   sample REASON FREE TOTAL [dev=N] | pool KEY RESERVED USED [dev=N]   as the driver says
-//   madefor TEXT | processes OWN OTHER [dev=N]     behind a request; as NVML says
+//   sample REASON FREE TOTAL [dev=N] | pool KEY RESERVED USED [dev=N]   figures of the driver
+//   madefor TEXT | processes OWN OTHER [dev=N]     after a request; figures of NVML
 //   call ACTION [dev=N] [pool=N] [value=N]      a number of format::AllocatorAction
 //   settings TEXT | memory MOMENT FREE [dev=N] [req=BYTES] | refuse BYTES FREE [dev=N] [pool=N]
 //   start | stop | phase NAME | endphase NAME | note TEXT | mainend | end
 //   instance N CLASS [root=CLASS] [path=PATH]        FUNCTION@N in a stack: a method of it
-//   tensor NAME KIND TENSOR [detail=TEXT] [instance=N]   what the block NAME holds
-//   search N [reason=N] [step=N] [flags=N]      who keeps blocks alive is looked for
-//   holder N NAME KIND TEXT... [more=N]         the search N found it of the block NAME
-//   read BYTES [stack=...] [op=OUTERMOST>...] [flags=N]   a value that does not exist is read
+//   tensor NAME KIND TENSOR [detail=TEXT] [instance=N]   content of block NAME
+//   search N [reason=N] [step=N] [flags=N]      a search for the holders of blocks
+//   holder N NAME KIND TEXT... [more=N]         a holder of block NAME, found by search N
+//   read BYTES [stack=...] [op=OUTERMOST>...] [flags=N]   reads a value that does not exist
 //   scope THREAD TEXT | endscope THREAD TEXT
 //   wait TICKS | loss RECORDS BYTES | chunk | defchunk | meta KEY VALUE...
 //
-// `class` writes the shape as a definition, otherwise it lies in the event. Lines that begin with
+// `class` writes the shape as a definition; otherwise the event holds it. Lines that begin with
 // # are comments.
 #pragma once
 
@@ -312,7 +312,7 @@ private:
         builder_.define_unnumbered(format::DefType::kTensorBlocks, body);
     }
 
-    // The sizes and the place of the block are said again, as a recorder does.
+    // Repeats the sizes and the address of the block, like a recorder.
     void add_holder(const Words& words) {
         const std::string& name = words.plain[2];
         Bytes body = fields({std::stoull(words.plain[1]),

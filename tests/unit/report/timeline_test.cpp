@@ -134,7 +134,7 @@ struct Levels {
     uint64_t max_live_bytes;
 };
 
-// A trace whose chunks of events say these levels.
+// A trace with these levels in its chunks of events.
 Bytes trace_with(const std::vector<Levels>& chunks) {
     std::string text = "start\n";
     for (size_t i = 1; i < chunks.size(); ++i) {

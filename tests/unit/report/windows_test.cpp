@@ -102,7 +102,7 @@ TEST_CASE("windows that open and close in any order equal a brute-force count",
         BruteMeter brute;
         std::vector<LevelMeter::Window> windows;
         std::vector<std::pair<uint32_t, uint64_t>> blocks;
-        // Asked at the end as well: what happens later must change nothing.
+        // Compared at the end as well: later events must not change them.
         std::vector<std::pair<report::LevelUses, std::vector<LevelUse>>> closed;
         for (uint64_t tick = 1; tick < 200; ++tick) {
             const uint32_t dice = random() % 20;
