@@ -1,7 +1,7 @@
-"""Which lines of a PyTorch program hold the GPU memory at its peak.
+"""Shows which lines of a PyTorch program hold the GPU memory at its peak.
 
-Three ways in: ``peakline run train.py`` on the command line, ``LD_PRELOAD=$(peakline preload)``,
-or in the program::
+There are three ways to use it: ``peakline run train.py`` on the command line,
+``LD_PRELOAD=$(peakline preload)``, or calls in the program::
 
     import peakline
 
@@ -11,9 +11,9 @@ or in the program::
     peakline.stop_tracing()
     peakline.report_stats()
 
-Importing this package starts nothing and imports neither torch nor the native libraries. What
-reads recordings is imported when it is asked for: pytest imports the package, for its plugin,
-wherever it is installed.
+Importing this package starts nothing and imports neither torch nor the native libraries. The
+modules that read recordings are imported on first use, because pytest imports the package for its
+plugin wherever it is installed.
 """
 
 import importlib
@@ -83,12 +83,12 @@ _LATER = {
     ),
     **dict.fromkeys(("Recording", "open"), "peakline.recording"),
 }
-_OTHER_NAMES = {"open": "open_recording"}  # in their modules
+_OTHER_NAMES = {"open": "open_recording"}  # their names in their modules
 
-if not TYPE_CHECKING:  # it would take any name
+if not TYPE_CHECKING:  # mypy would accept any name
 
     def __getattr__(name: str) -> object:
-        """Return what is imported later."""
+        """Import a name of the API on first use."""
         if name not in _LATER:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         value = getattr(importlib.import_module(_LATER[name]), _OTHER_NAMES.get(name, name))

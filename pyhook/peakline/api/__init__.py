@@ -1,1 +1,1 @@
-"""Recording from the program itself: the functions of `import peakline`."""
+"""Functions of `import peakline`: a program records itself."""

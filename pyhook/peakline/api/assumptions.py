@@ -1,7 +1,7 @@
-"""What users may say about values of a simulated GPU: the rules of ``--assume``.
+"""Checks the rules of ``--assume``: values that users set for reads from a simulated GPU.
 
-The recorder parses them again in the program; this module exists to refuse a wrong rule early and
-in words.
+The recorder parses the rules again in the program. This module refuses a wrong rule early, with a
+readable message.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _PERCENTAGE = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)%")
 
 
 def problem_of(rule: str) -> str:
-    """Return what is wrong with a rule WHERE=VALUE, or ''."""
+    """Return the problem of a rule WHERE=VALUE, or ''."""
     where, equals, value = rule.rpartition("=")
     if not equals:
         return f"'{rule}' says no value: FILE:LINE=VALUE or OPERATOR=VALUE, e.g. train.py:57=0.25"

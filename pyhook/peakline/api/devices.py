@@ -1,4 +1,4 @@
-"""What this machine lacks for a run on a real GPU. Touches no driver beyond loading it."""
+"""Finds out why this machine cannot run on a real GPU. Loads the driver but does not call it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 
 def missing_device() -> str:
-    """Return "this machine has no NVIDIA driver", the like, or '' where nothing is missing."""
-    # dxg is the GPU of a Linux under Windows.
+    """Return a reason such as "this machine has no NVIDIA driver"; '' if nothing is missing."""
+    # dxg is the GPU under WSL (Linux on Windows).
     if any(Path("/dev", name).exists() for name in ("nvidiactl", "dxg")):
         return ""
     try:

@@ -1,4 +1,4 @@
-"""What keeps blocks of GPU memory alive: the search as the program asks for it."""
+"""Searches for the objects that keep blocks of GPU memory alive, when the program calls it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from peakline.api import tracing
 
 @dataclass(frozen=True)
 class Holder:
-    """Something that keeps a block alive: ``train.losses[3]`` of kind ``global``."""
+    """An object that keeps a block alive, for example ``train.losses[3]`` of kind ``global``."""
 
     kind: str
     path: str
@@ -17,7 +17,7 @@ class Holder:
 
 @dataclass(frozen=True)
 class HeldBlock:
-    """A block and what was found to hold it, the shortest path first; none: it was not found."""
+    """A block and its holders, the shortest path first; empty if the search found none."""
 
     address: int
     block_bytes: int
@@ -29,12 +29,12 @@ class HeldBlock:
 
 @dataclass(frozen=True)
 class Holders:
-    """What a search found, the largest block first.
+    """The result of a search, the largest block first.
 
     ``is_complete``: every object of the program was searched. ``knows_tensors``: the part that is
-    compiled against torch is there; without it nothing is found. ``knows_locals``: variables of
-    running functions were seen. ``object_count``: how many objects were searched, of about
-    ``known_object_count``. ``number``: of the search in the trace, 0 when there is none.
+    compiled against torch is loaded; without it nothing is found. ``knows_locals``: variables of
+    running functions were searched. ``object_count``: number of searched objects, out of about
+    ``known_object_count``. ``number``: number of the search in the trace, 0 if no trace is open.
     """
 
     blocks: tuple[HeldBlock, ...]
@@ -48,18 +48,20 @@ class Holders:
 
 
 def holders(*, blocks: int = 20, seconds: float = 2.0) -> Holders:
-    """Look for what keeps the largest blocks alive, now; a trace that is open gets it, too.
+    """Search now for the objects that keep the largest blocks alive.
+
+    An open trace records the result.
 
     Args:
-        blocks: how many of the largest blocks (parameters, gradients, buffers and states of
-            optimizers only when there are no others), and of as many lines the oldest one.
-        seconds: the search may take; what it has not searched then is not found.
+        blocks: number of largest blocks to explain (parameters, gradients, buffers and optimizer
+            states only if there are no others), and of lines whose oldest block is explained.
+        seconds: time limit of the search; objects beyond it are not searched.
 
     Raises:
-        RecorderError: nothing is recorded here.
+        RecorderError: nothing is recorded in this process.
     """
     recorder = tracing.recorder_that_is_on("holders")
-    recorder.safe_point(recorder.LOOK)  # which blocks are parameters and the like
+    recorder.safe_point(recorder.LOOK)  # learns which blocks are parameters and the like
     rows, number, object_count, known_count, duration_us, flags = recorder.hold(
         seconds, blocks, recorder.HOLD_ASKED, 0
     )

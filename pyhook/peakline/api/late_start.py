@@ -1,7 +1,7 @@
-"""A recording that begins after CUDA was initialised: what torch holds already is handed over.
+"""Hands the memory that torch holds to a recording that begins after CUDA was initialised.
 
-The hooks are in place when this runs, and other threads may allocate and free meanwhile: see Note
-[Blocks from before] in allocator/record/recorder_adoption.cpp.
+The hooks are already in place, and other threads may allocate and free meanwhile: see Note [Blocks
+from before] in allocator/record/recorder_adoption.cpp.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from peakline.base.sizes import size_of
 
 
 def adopt_held_memory(recorder: ModuleType) -> None:
-    """Hand what torch's allocator holds to the recorder, and say how the program is recorded."""
+    """Hand the memory of torch's allocator to the recorder, and log how the program is recorded."""
     held = torch_support.Held([], [])
     try:
         held = torch_support.held_memory()

@@ -1,7 +1,7 @@
-"""What the API has to say: the logger ``peakline``, for programs that configure logging.
+"""The logger ``peakline`` for messages of the API; programs may configure it.
 
-Where the program configures nothing, messages go to standard error. ``PEAKLINE_LOG`` is the lowest
-level that is shown: ``debug``, ``info`` (the default), ``warning``, ``error``, or a number.
+If the program configures no logging, messages go to standard error. ``PEAKLINE_LOG`` sets the
+lowest level that is shown: ``debug``, ``info`` (the default), ``warning``, ``error``, or a number.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _VARIABLE = "PEAKLINE_LOG"
 
 
 class _Terminal(logging.Handler):
-    """Writes to standard error as it is then, unless the program's own handlers get the message."""
+    """Writes to the current standard error, unless handlers of the program receive the message."""
 
     def emit(self, record: logging.LogRecord) -> None:
         if logging.getLogger().handlers:
@@ -28,7 +28,7 @@ class _Terminal(logging.Handler):
 
 
 def logger() -> logging.Logger:
-    """Return the logger; the first call sets its level, where the program has not."""
+    """Return the logger; the first call sets its level, unless the program has set one."""
     found = logging.getLogger(_NAME)
     if not any(isinstance(one, _Terminal) for one in found.handlers):
         found.addHandler(_Terminal())

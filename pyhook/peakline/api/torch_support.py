@@ -1,4 +1,4 @@
-"""What the tracing API needs of torch. The only module of the package that imports it."""
+"""Calls to torch for the tracing API. The only module of the package that imports torch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from peakline.builds.native_build import TorchInstallation, ensure_torch_part
 
 
 def prepare() -> None:
-    """Load torch's CUDA libraries and build the part for this torch unless it is there.
+    """Load torch's CUDA libraries and build the part for this torch if it is missing.
 
     Raises:
         BuildError: the part cannot be built; recording then only observes.
@@ -26,12 +26,12 @@ def prepare() -> None:
 
 
 def preloaded() -> bool:
-    """Whether this process runs with peakline's preloaded bootstrap."""
+    """Return whether this process runs with peakline's preloaded bootstrap."""
     return "libpeakline_preload.so" in os.environ.get("LD_PRELOAD", "")
 
 
 def initialise_cuda() -> None:
-    """Initialise CUDA now, which brings the preloaded recorder up. No GPU: nothing happens."""
+    """Initialise CUDA now, which starts the preloaded recorder. Without a GPU it does nothing."""
     import torch
 
     if torch.cuda.is_available():
@@ -39,13 +39,13 @@ def initialise_cuda() -> None:
 
 
 def cuda_is_initialised() -> bool:
-    """Whether this process uses a GPU by torch; imports nothing."""
+    """Return whether this process has initialised CUDA through torch; imports nothing."""
     torch = sys.modules.get("torch")
     return torch is not None and bool(torch.cuda.is_initialized())
 
 
 def device_count() -> int:
-    """Return how many devices torch sees."""
+    """Return the number of devices that torch sees."""
     import torch
 
     return int(torch.cuda.device_count())
@@ -53,7 +53,7 @@ def device_count() -> int:
 
 @dataclass(frozen=True)
 class Held:
-    """What torch's allocator holds at a moment, as ``peakline._recorder.adopt`` takes it.
+    """Memory that torch's allocator holds now, in the form that ``peakline._recorder.adopt`` takes.
 
     Blocks: (address, requested bytes, bytes, stream, device, freed). Segments: (address, bytes,
     stream, device, expandable).
@@ -64,12 +64,12 @@ class Held:
 
 
 def held_memory() -> Held:
-    """Ask torch for every block and every segment that its CUDA allocator holds now."""
+    """Return every block and every segment that torch's CUDA allocator holds now."""
     import torch
 
     try:
         segments = torch.cuda.memory_snapshot()  # type: ignore[no-untyped-call,unused-ignore]
-    except RuntimeError:  # cudaMallocAsync knows its totals only
+    except RuntimeError:  # cudaMallocAsync knows only its totals
         return _held_totals()
     held = Held([], [])
     for segment in segments:
@@ -88,7 +88,7 @@ def held_memory() -> Held:
 
 
 def _held_totals() -> Held:
-    """One block for each device that stands for all of its blocks: address 0."""
+    """Return one block per device, at address 0, that stands for all of its blocks."""
     import torch
 
     held = Held([], [])

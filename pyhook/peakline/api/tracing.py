@@ -1,8 +1,8 @@
-"""The tracing API: what a program calls to record itself.
+"""The tracing API: functions that a program calls to record itself.
 
 Every function is safe to call in a program that runs under ``peakline run``: the recorder is then
-already in place and the calls refine what it records. None of them changes what the program
-computes; errors of use raise :class:`RecorderError` with what to do instead.
+already in place and the calls refine its recording. No function changes the results of the program.
+Wrong use raises :class:`RecorderError`, whose text suggests a fix.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from peakline.text.document import plain_text
 if TYPE_CHECKING:
     from types import ModuleType
 
-_told: set[str] = set()
-# library_path() was asked for: the program may load the plain allocator interface by hand.
+_logged: set[str] = set()
+# True after library_path(): the program may load the plain allocator interface by hand.
 _plain_allocator_wanted = False
 
 
 class RecorderError(RuntimeError):
-    """The recorder cannot do what was asked; the text says what to do instead."""
+    """The recorder cannot do this; the text suggests a fix."""
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,14 @@ class Status:
 
 @dataclass(frozen=True)
 class TraceFile:
-    """A trace being written by :func:`trace`."""
+    """A trace that :func:`trace` writes."""
 
     path: Path
 
 
 @dataclass(frozen=True)
 class Assumption:
-    """A rule made by :func:`assume`; leaving its ``with`` block takes it back."""
+    """A rule made by :func:`assume`; leaving its ``with`` block removes it."""
 
     rule: str
 
@@ -74,7 +74,7 @@ class Assumption:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Take the rule back."""
+        """Remove the rule."""
         with contextlib.suppress(RecorderError):
             _recorder().assume_no_more(self.rule)
 
@@ -82,7 +82,7 @@ class Assumption:
 def library_path() -> str:
     """Return the path of the native library.
 
-    It also has the plain allocator interface::
+    The library also has the plain allocator interface::
 
         torch.cuda.memory.CUDAPluggableAllocator(
             peakline.library_path(), "peakline_malloc", "peakline_free")
@@ -96,18 +96,19 @@ def library_path() -> str:
         raise RecorderError(f"{path} is missing: build it with `make build` or `pip install .`")
     global _plain_allocator_wanted
     _plain_allocator_wanted = True
-    # torch calls the plain allocator without the GIL; the interpreter is verified now, with it.
+    # torch calls the plain allocator without the GIL, so check the interpreter now, while we hold
+    # it.
     _recorder().attach_python()
     return str(path)
 
 
 def switch_allocator() -> None:
-    """Put the recorder in place of torch's CUDA allocator (which keeps doing the work).
+    """Put the recorder in place of torch's CUDA allocator, which keeps doing the work.
 
-    After ``import torch``, at any time; :func:`start_tracing` and :func:`trace` call it. Where CUDA
-    is initialised already, torch's allocator stays and is observed. What is allocated before
+    Call it at any time after ``import torch``; :func:`start_tracing` and :func:`trace` call it. If
+    CUDA is already initialised, torch's allocator stays and is observed. Memory allocated before
     :func:`start_tracing` is reported as ``untraced``. Under ``peakline run`` it does nothing: the
-    recorder is already there. Builds the part for the installed torch on first use (about ten
+    recorder is already there. The first use builds the part for the installed torch (about ten
     seconds, once per torch version).
 
     Raises:
@@ -120,14 +121,14 @@ def switch_allocator() -> None:
     from peakline.builds.native_build import BuildError
 
     if torch_support.preloaded():
-        # The bootstrap puts the recorder in place when CUDA comes up, and opens the run's trace.
+        # The bootstrap installs the recorder when CUDA initialises, and opens the trace of the run.
         torch_support.initialise_cuda()
         if recorder.status()["is_on"]:
             return
     try:
         torch_support.prepare()
     except BuildError as error:
-        _tell_once(error.in_short())
+        _log_once(error.in_short())
     try:
         is_late = recorder.switch_allocator()
     except recorder.RecorderError as error:
@@ -139,9 +140,9 @@ def switch_allocator() -> None:
 
 
 def start_tracing() -> None:
-    """Begin a traced range: levels and peaks count from here. May be repeated.
+    """Begin a traced range: levels and peaks count from here. May be called again.
 
-    Puts the recorder in place where :func:`switch_allocator` was not called.
+    Installs the recorder unless :func:`switch_allocator` did.
     """
     if _plain_allocator_wanted:
         recorder = recorder_that_is_on("start_tracing")
@@ -150,11 +151,11 @@ def start_tracing() -> None:
         recorder = recorder_that_is_on("start_tracing")
     recorder.start_tracing()
     recorder.safe_point(recorder.LOOK)
-    _tell_if_replaced()
+    _log_if_replaced()
 
 
 def stop_tracing() -> None:
-    """End the traced range. Blocks made from here on are ``untraced``."""
+    """End the traced range. Blocks allocated after it are ``untraced``."""
     recorder = recorder_that_is_on("stop_tracing")
     recorder.safe_point(recorder.LOOK)
     recorder.stop_tracing()
@@ -170,19 +171,19 @@ def trace(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[
     """Record the ``with`` block into a trace file.
 
     Args:
-        path: the file to write, by custom ``NAME.peak``; folders above it are made.
+        path: the file to write, usually ``NAME.peak``; missing folders are created.
         overwrite: replace an existing file instead of raising ``FileExistsError``.
 
-    Under ``peakline run``, where a trace of the whole process is being written already, the block
-    becomes a phase of that trace, named after ``path``.
+    Under ``peakline run``, which already writes a trace of the whole process, the block becomes a
+    phase of that trace, named after ``path``.
     """
     switch_allocator()
     recorder = recorder_that_is_on("trace")
     target = Path(path)
-    # Under `peakline run` the trace is opened by the first record: this one.
+    # Under `peakline run` the first record opens the trace: this mark.
     mark(f"trace {target}")
     if recorder.trace_path():
-        _tell_once(f"already recording to {recorder.trace_path()}: {target} becomes a phase of it")
+        _log_once(f"already recording to {recorder.trace_path()}: {target} becomes a phase of it")
         with phase(target.name):
             yield TraceFile(Path(recorder.trace_path()))
         return
@@ -195,7 +196,7 @@ def trace(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[
     was_tracing = bool(recorder.status()["is_tracing"])
     recorder.start_tracing()
     try:
-        yield TraceFile(target.absolute())  # the block may leave this folder
+        yield TraceFile(target.absolute())  # the block may change the working directory
     finally:
         recorder.safe_point(recorder.LAST_LOOK)
         if not was_tracing:
@@ -205,9 +206,9 @@ def trace(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[
 
 @contextlib.contextmanager
 def phase(name: str) -> Iterator[None]:
-    """Name a part of the run, for ``--at NAME``. Phases nest; no recorder: nothing happens.
+    """Name a part of the run, for ``--at NAME``. Phases nest. Without a recorder it does nothing.
 
-    One that is open when CUDA is initialised, or when a trace is opened, begins with the trace.
+    A phase that is open when CUDA is initialised, or when a trace is opened, begins with the trace.
     """
     _mark("PHASE_BEGIN", name)
     try:
@@ -217,42 +218,43 @@ def phase(name: str) -> Iterator[None]:
 
 
 def step(name: str | None = None) -> None:
-    """Mark the beginning of a training step; the last one before a trace is its first.
+    """Mark the beginning of a training step; the last mark before a trace opens is its first step.
 
-    Where no optimizer makes steps, ``run --hold N`` looks at the end of the Nth of these.
+    If no optimizer makes steps, ``run --hold N`` searches for holders at the end of the Nth step.
     """
-    if os.environ.get("PEAKLINE_HOLD"):  # else nobody asks, and a look at each step costs
+    # otherwise nothing reads the result, and a scan per step costs time
+    if os.environ.get("PEAKLINE_HOLD"):
         with contextlib.suppress(RecorderError):
             recorder = _recorder()
-            recorder.safe_point(recorder.STEP_MARK)  # the step before has ended
+            recorder.safe_point(recorder.STEP_MARK)  # the previous step has ended
     _mark("STEP", name)
 
 
 def mark(text: str) -> None:
-    """Write a note into the trace at this moment; ``peakline phases`` lists them.
+    """Write a note into the trace at this moment; ``peakline phases`` lists notes.
 
-    One made before CUDA is initialised stands at the beginning of the trace.
+    A note made before CUDA is initialised appears at the beginning of the trace.
     """
     _mark("NOTE", text)
 
 
 def assume(where: str, value: float | bool | str) -> Assumption:
-    """Say what is read from a simulated GPU, whose kernels compute nothing.
+    """Set the value of reads from a simulated GPU, whose kernels compute nothing.
 
     Args:
         where: ``"train.py:57"``, any line of the stack that reads, or an operator: ``"nonzero"``,
             ``"masked_select"``, ``"unique"``, ``"repeat_interleave"``, ``"item"``.
         value: the number that is read. For sizes (``nonzero``, boolean masks, ``unique`` ...) a
             whole number is the count, and a float up to 1.0 or ``"25%"`` the fraction of the
-            elements searched.
+            searched elements.
 
-    It holds from now on, or with ``with`` for the block::
+    The rule holds from now on, or within a ``with`` block::
 
         with peakline.assume("nonzero", 0.25):
             hidden = tokens[mask]
 
-    A line wins over an operator, a later call over an earlier. Without a simulated GPU nothing
-    happens. ``peakline run --assume WHERE=VALUE`` is the same from outside.
+    A line wins over an operator, a later call over an earlier one. Without a simulated GPU nothing
+    happens. ``peakline run --assume WHERE=VALUE`` does the same from outside the program.
     """
     rule = f"{where}={value}"
     if problem := assumptions.problem_of(rule):
@@ -278,24 +280,24 @@ def report_stats(
     top: int = 0,
     file: TextIO | None = None,
 ) -> None:
-    """Print the table of what holds the memory at the peak of the traced ranges. Needs no file.
+    """Print the lines that hold memory at the peak of the traced ranges. Needs no file.
 
     Args:
         measure: ``"allocated"`` (block sizes, as ``torch.cuda.max_memory_allocated``) or
-            ``"requested"`` (what was asked for, before rounding).
+            ``"requested"`` (bytes requested, before rounding).
         by: ``"line"``, or another key of ``peakline table --by`` that needs no single events.
         frame: ``"caller"`` for the innermost line outside torch, ``"leaf"`` for the innermost
-            Python line, ``"user"`` for the innermost outside libraries.
+            Python line, ``"user"`` for the innermost line outside libraries.
         at: ``"peak"`` or ``"end"`` (now).
         device: device number, ``"all"`` for the sum of the GPUs, ``"pinned"`` or ``"cpu"`` for
             memory of the host, or None for the GPU with the highest peak.
         top: number of rows, 0 for all.
-        file: where to print, default standard output.
+        file: output stream, default standard output.
     """
     import peakline._report as report
 
     recorder = recorder_that_is_on("report_stats")
-    _tell_if_replaced()
+    _log_if_replaced()
     summary = report.Trace(recorder.summary_trace())
     chosen = None if device is None else str(device)
     if recorder.status()["allocs"] == 0:
@@ -335,12 +337,16 @@ def _recorder() -> ModuleType:
 
 
 def recorder_that_is_on(caller: str) -> ModuleType:
-    """Return the recorder for this function of the API; raises RecorderError when it is off."""
+    """Return the recorder for this function of the API.
+
+    Raises:
+        RecorderError: the recorder is off.
+    """
     recorder = _recorder()
     if not recorder.status()["is_on"]:
         from peakline.api import torch_support
 
-        # Under `peakline run` the recorder starts with CUDA; a call before that brings it up.
+        # Under `peakline run` the recorder starts with CUDA; an earlier call initialises CUDA.
         if torch_support.preloaded():
             torch_support.initialise_cuda()
         elif _plain_allocator_wanted:
@@ -359,15 +365,15 @@ def _mark(kind: str, name: str | None) -> None:
         recorder.mark(getattr(recorder, kind), name)
 
 
-def _tell_if_replaced() -> None:
+def _log_if_replaced() -> None:
     if not _recorder().status()["allocator_is_ours"]:
-        _tell_once(
+        _log_once(
             "the program replaced the allocator after peakline.switch_allocator(): its own "
             "allocations are not recorded"
         )
 
 
-def _tell_once(text: str) -> None:
-    if text not in _told:
-        _told.add(text)
+def _log_once(text: str) -> None:
+    if text not in _logged:
+        _logged.add(text)
         logger().warning("%s", text)
