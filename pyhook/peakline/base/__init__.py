@@ -1,1 +1,1 @@
-"""What every layer uses: text, files, names of devices."""
+"""Helpers of every layer: text, files, names of devices."""

@@ -1,4 +1,4 @@
-"""The console of rich, in which no text can drive the terminal: only rich's own styles do."""
+"""A rich console that strips terminal controls from all text; only rich's own styles emit them."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from rich.segment import Segment
 
 from peakline.base.output import printable
 
-# Line breaks of a layout, and the isolates that `Marks.shown` puts around a name.
+# Line breaks of the layout, and the isolates that `Marks.shown` puts around a name.
 _OURS = "\n\u2068\u2069"
 
 
 class SafeConsole(Console):
-    """Draws text as it is: no markup, no emoji codes, no control characters."""
+    """Draws text literally: no markup, no emoji codes, no control characters."""
 
     def __init__(self, **options: Any) -> None:
-        """Take what rich's Console takes."""
+        """Take the options of rich's Console."""
         super().__init__(markup=False, emoji=False, highlight=False, **options)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        """Return the segments; those with text hold nothing that a terminal obeys."""
+        """Return the segments; their text has no terminal control characters."""
         for segment in super().render(renderable, options):
             if segment.control:
                 yield segment

@@ -1,4 +1,4 @@
-"""The extension modules, and the error of a command."""
+"""Loads the extension modules, and defines the error of commands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class CommandError(LinesError):
 
 
 def report_engine() -> ModuleType:
-    """The extension module, or an error that says how to build it."""
+    """Return the extension module, or raise an error that explains how to build it."""
     try:
         from peakline import _report
     except ImportError as error:
@@ -21,7 +21,7 @@ def report_engine() -> ModuleType:
 
 
 def recorder() -> ModuleType:
-    """The extension module, or an error that says how to build it."""
+    """Return the extension module, or raise an error that explains how to build it."""
     try:
         from peakline import _recorder
     except ImportError as error:

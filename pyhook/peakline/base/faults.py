@@ -1,6 +1,6 @@
-"""What becomes of an error that nobody expected: one line, never a traceback.
+"""Turns an unexpected error into one line, never a traceback.
 
-An error of ours is mended where it arises; this is for those that are not known yet.
+Known errors are handled where they arise; this module handles the unknown ones.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from pathlib import Path
 from peakline.base.engine import CommandError
 from peakline.base.output import say
 
-_TRACEBACK = "PEAKLINE_TRACEBACK"  # set to anything: show where
+_TRACEBACK = "PEAKLINE_TRACEBACK"  # set to anything: show the traceback
 _PACKAGE = Path(__file__).parents[1]
-_LONGEST = 300  # characters of what an error says of itself
+_LONGEST = 300  # characters of the text of an error
 
 
 def shows_traceback() -> bool:
-    """Whether the user wants to see where an error arose."""
+    """Return whether the user wants a traceback."""
     return bool(os.environ.get(_TRACEBACK))
 
 
 def is_expected(error: Exception) -> bool:
-    """Whether an error is in words for the user: of a command, or of a trace."""
+    """Return whether the text is meant for users: the error is of a command or of a trace."""
     engine = sys.modules.get("peakline._report")
     return isinstance(error, CommandError) or (
         engine is not None and isinstance(error, engine.TraceError)
@@ -43,8 +43,8 @@ def sentence_of(error: Exception) -> str:
         named = f"{os.fsdecode(error.filename)}: " if error.filename else ""
         return f"{named}{error.strerror}"
     kind = type(error).__name__
-    said = " ".join(str(error).split())[:_LONGEST]
-    what = f"{kind}: {said}" if said else kind
+    reason = " ".join(str(error).split())[:_LONGEST]
+    what = f"{kind}: {reason}" if reason else kind
     return (
         f"this is a fault of peakline ({what}{_place_of(error)}); please report it, with the file;"
         f" {_TRACEBACK}=1 shows where"
@@ -52,7 +52,7 @@ def sentence_of(error: Exception) -> str:
 
 
 def _place_of(error: Exception) -> str:
-    """Return the innermost of our lines that the error came through."""
+    """Return the innermost of our lines in the traceback of the error."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if frame.filename.startswith(str(_PACKAGE)):
             return f" in {Path(frame.filename).relative_to(_PACKAGE.parent)}:{frame.lineno}"
@@ -61,7 +61,7 @@ def _place_of(error: Exception) -> str:
 
 @contextmanager
 def failing_alone(what: str) -> Iterator[None]:
-    """Say in one line that a part of an answer is missing; all else goes on."""
+    """Report in one line that a part of the output is missing; the rest goes on."""
     try:
         yield
     except BrokenPipeError:

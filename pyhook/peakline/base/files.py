@@ -1,4 +1,4 @@
-"""Files that are read and written: progress, replacing, the working directory."""
+"""Reads and writes files: progress bars, atomic replacement, the working directory."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from peakline._report import Trace
 
 TRACE_BEGINS = b"\x89PKL\r\n\x1a\n"  # see trace_format.h
-_PROGRESS_FROM_BYTES = 64 << 20  # smaller traces are read before a bar could be seen
+_PROGRESS_FROM_BYTES = 64 << 20  # smaller traces are read before a bar could appear
 
 
 @contextmanager
 def progress_bar(path: str, verb: str = "Reading") -> Iterator[Callable[[float], object] | None]:
-    """Show a bar with rate and time left on a terminal while a big trace is worked on."""
+    """Show a bar with rate and remaining time on a terminal while a big trace is processed."""
     file = Path(path)
     is_big = file.is_file() and file.stat().st_size >= _PROGRESS_FROM_BYTES
     if not is_big or not sys.stderr.isatty():
@@ -51,7 +51,7 @@ def progress_bar(path: str, verb: str = "Reading") -> Iterator[Callable[[float],
 
 @contextmanager
 def reading(path: str) -> Iterator[Trace]:
-    """Open a trace, with a bar while a big one is read.
+    """Open a trace, with a progress bar for a big one.
 
     Raises:
         peakline._report.TraceError: it cannot be opened.
@@ -62,10 +62,10 @@ def reading(path: str) -> Iterator[Trace]:
 
 @contextmanager
 def replacing(output: Path, *, force: bool) -> Iterator[Path]:
-    """Give a path to write to, which becomes `output` when it is whole.
+    """Yield a temporary path, which replaces `output` when it is complete.
 
     Raises:
-        CommandError: `output` exists, and is not to be replaced; or it cannot be written.
+        CommandError: `output` exists and may not be replaced, or cannot be written.
     """
     _refuse_what_is_there(output, force=force)
     unfinished = output.with_name(f"{output.name}.{os.getpid()}.part")
@@ -73,12 +73,12 @@ def replacing(output: Path, *, force: bool) -> Iterator[Path]:
         yield unfinished
         unfinished.replace(output)
     except OSError as error:
-        # A write that fails (disk full) names no file, nor does a reader of ours that went away.
+        # A failed write (disk full) has no file name, nor has a closed pipe of ours.
         if isinstance(error, BrokenPipeError) or error.filename not in (None, str(unfinished)):
             raise
         raise CommandError(f"cannot write {output}: {error.strerror}") from error
     finally:
-        # Where it could not be made, it cannot be removed either.
+        # A file that could not be created cannot be removed.
         with suppress(OSError):
             unfinished.unlink()
 
@@ -96,12 +96,12 @@ def _refuse_what_is_there(output: Path, *, force: bool) -> None:
 
 
 def trace_stem(path: str | Path) -> str:
-    """Return the name of a trace file without what says that it is one."""
+    """Return the name of a trace file without its trace suffixes."""
     return Path(path).name.removesuffix(".zst").removesuffix(".peak")
 
 
 def here() -> str:
-    """Return the working directory, "" where the program has removed it."""
+    """Return the working directory, "" if it was removed."""
     try:
         return str(Path.cwd())
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The commands to type next, in the width of the terminal."""
+"""Lists the commands to type next, within the width of the terminal."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def suggest_for(path: str, command: str) -> None:
 
 
 def next_commands(commands: Sequence[tuple[str, str]]) -> list[str]:
-    """Return the commands to type next, each with what it shows.
+    """Return the commands to type next, each with its description.
 
-    In two columns where the terminal has room for both, else what it shows stands below.
+    The description is in a second column if the terminal has room for it, else on the next line.
     """
     column = max(len(command) for command, _ in commands)
     lines = [f"peakline {command:{column}}  {shows}".rstrip() for command, shows in commands]
@@ -34,12 +34,12 @@ def next_commands(commands: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def shell_words(words: Iterable[str]) -> str:
-    """Return words as a shell takes them, quoted where it needs quotes."""
+    """Return words as a shell reads them, quoted where needed."""
     return shlex.join(words)
 
 
 def shortened(text: str, width: int) -> str:
-    """Return text without its middle, so that it takes `width` columns; 0: no limit."""
+    """Return text in `width` columns, with its middle cut out if it is longer; 0: no limit."""
     if width == 0 or len(text) <= width:
         return text
     kept = max(width - 3, 20)
@@ -47,5 +47,5 @@ def shortened(text: str, width: int) -> str:
 
 
 def terminal_width(stream: TextIO) -> int:
-    """Return the columns of the terminal that `stream` writes to; 0 when it is none."""
+    """Return the columns of the terminal that `stream` writes to; 0 if it is no terminal."""
     return shutil.get_terminal_size().columns if stream.isatty() else 0

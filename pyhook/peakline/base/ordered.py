@@ -1,6 +1,6 @@
-"""Addresses in order, and ranges of them: how importers and exporters follow a device's memory.
+"""Sorted addresses and address ranges, for importers and exporters that follow a device's memory.
 
-A sorted list alone would be shifted at every address; of a million live blocks that takes minutes.
+Inserting into one sorted list would shift all later addresses: minutes for a million live blocks.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ import itertools
 from collections.abc import Iterator
 from typing import Generic, TypeVar
 
-_BUCKET = 512  # addresses; twice as many are split
+_BUCKET = 512  # addresses; a bucket is split at twice as many
 
 Value = TypeVar("Value")
 
 
 class Ordered:
-    """A set of numbers in their order, in buckets."""
+    """A sorted set of numbers, stored in buckets."""
 
     def __init__(self) -> None:
-        """Hold none yet."""
+        """Make an empty set."""
         self._buckets: list[list[int]] = [[]]
-        self._lasts: list[int] = [-1]  # of each bucket
+        self._lasts: list[int] = [-1]  # last number of each bucket
 
     def __iter__(self) -> Iterator[int]:
         """Yield the numbers in order."""
@@ -42,7 +42,7 @@ class Ordered:
         self._lasts[at] = self._buckets[at][-1]
 
     def discard(self, number: int) -> None:
-        """Remove a number where it is there."""
+        """Remove a number if it is in the set."""
         at = bisect.bisect_left(self._lasts, number)
         bucket = self._buckets[at] if at < len(self._buckets) else []
         place = bisect.bisect_left(bucket, number)
@@ -55,7 +55,7 @@ class Ordered:
             self._lasts[at] = bucket[-1] if bucket else -1
 
     def at_or_before(self, number: int) -> int | None:
-        """Return the largest one up to this."""
+        """Return the largest number that is at most this one."""
         at = min(bisect.bisect_left(self._lasts, number), len(self._lasts) - 1)
         place = bisect.bisect_right(self._buckets[at], number)
         if place:
@@ -63,7 +63,7 @@ class Ordered:
         return self._lasts[at - 1] if at else None
 
     def after(self, number: int) -> int | None:
-        """Return the smallest one behind this."""
+        """Return the smallest number above this one."""
         at = bisect.bisect_right(self._lasts, number)
         if at == len(self._lasts):
             return None
@@ -74,7 +74,7 @@ class Ranges(Generic[Value]):
     """Ranges of addresses, each with a value; none overlap."""
 
     def __init__(self) -> None:
-        """Hold none yet."""
+        """Make an empty set of ranges."""
         self.starts = Ordered()
         self._of: dict[int, tuple[int, Value]] = {}  # end and value, by start
 
@@ -83,27 +83,27 @@ class Ranges(Generic[Value]):
         return ((start, *self._of[start]) for start in self.starts)
 
     def put(self, begin: int, end: int, value: Value) -> None:
-        """Add a range; one that begins at the same address is replaced."""
+        """Add a range; replaces one that begins at the same address."""
         self.starts.add(begin)
         self._of[begin] = (end, value)
 
     def pop(self, begin: int) -> tuple[int, Value] | None:
-        """Remove the range that begins here; return its end and value."""
+        """Remove the range that begins at this address; return its end and value."""
         self.starts.discard(begin)
         return self._of.pop(begin, None)
 
     def end_of(self, address: int) -> int | None:
-        """Return the end of the last range that begins up to here."""
+        """Return the end of the last range that begins at or before this address."""
         found = self.range_at(address)
         return None if found is None else found[0]
 
     def range_at(self, address: int) -> tuple[int, Value] | None:
-        """Return end and value of the last range that begins up to here."""
+        """Return end and value of the last range that begins at or before this address."""
         start = self.starts.at_or_before(address)
         return None if start is None else self._of[start]
 
     def take_out(self, begin: int, end: int) -> None:
-        """Take these addresses out of the ranges that have them."""
+        """Remove these addresses from the ranges that contain them."""
         start = self.starts.at_or_before(begin)
         if start is None:
             start = self.starts.after(begin)

@@ -1,4 +1,4 @@
-"""Bytes as people read them: as the tables of the report engine and the page write them."""
+"""Formats bytes for people, as the tables of the report engine and the page do."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Iterable
 from statistics import median_high, median_low
 
 _UNITS = ("KB", "MB", "GB", "TB")
-_MOST = 10_000  # four digits
+_MOST = 10_000  # the first number with more than four digits
 
 
 def size_of(count: float) -> str:
-    """Return four digits and a unit of 1024; below 1 KB whole bytes: "8.040 GB", "512 B"."""
+    """Return bytes with four digits and a unit of 1024; below 1 KB, whole: "8.040 GB", "512 B"."""
     whole = round(count)
     if whole < 0:
         return "-" + size_of(-whole)
     if whole < 1024:
         return f"{whole} B"
     for power, unit in enumerate(_UNITS, 1):
-        # Of each number of digits behind the point: how many units of the last one, half up.
+        # For each number of decimals: the size in units of the last digit, rounded half up.
         rounded = [(2 * whole * 10**digits >> 10 * power) + 1 >> 1 for digits in range(4)]
         digits = next((digits for digits in (3, 2, 1) if rounded[digits] < _MOST), 0)
         if digits > 0 or rounded[0] < 1024 or unit == _UNITS[-1]:
@@ -27,12 +27,12 @@ def size_of(count: float) -> str:
 
 
 def size_or_unknown(count: int | None) -> str:
-    """Return the same, and "?" of what is not known."""
+    """Return the size, or "?" if it is unknown."""
     return "?" if count is None else size_of(count)
 
 
 def share_of(part: int, whole: int) -> str:
-    """Return a share in percent; small ones have a digit more."""
+    """Return a share in percent; small shares have one more digit."""
     share = part / whole if whole else 0.0
     if 0 < share < 0.001:
         return "<0.1 %"
@@ -40,7 +40,7 @@ def share_of(part: int, whole: int) -> str:
 
 
 def median_of(sizes: Iterable[int]) -> int:
-    """Return the size in the middle; of an even count the mean of two, rounded down; of none 0."""
+    """Return the median; the mean of the middle two for an even count, rounded down; 0 for none."""
     found = list(sizes)
     return (median_low(found) + median_high(found)) // 2 if found else 0
 
