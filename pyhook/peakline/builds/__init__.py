@@ -1,1 +1,1 @@
-"""Finds torch, and builds and keeps what is compiled against it."""
+"""Finds torch, and builds and keeps the libraries that are compiled against it."""

@@ -1,8 +1,8 @@
-"""Keeps what is compiled on this machine: a folder for each content, made once, never changed.
+"""Caches compiled libraries: a folder per content, built once and never changed.
 
-The name of a folder says what it is made of (:class:`Wanted`) and no path, so environments share
-it. It appears by a rename when it is whole. The recorder knows which folder the cache is and what
-may be loaded from it (`preload/life/build_cache.h`); everything else about it is here.
+The name of a folder is derived from its content (:class:`Wanted`) and from no path, so environments
+share it. A rename makes it appear when it is complete. The recorder chooses the cache folder and
+decides which files may be loaded from it (`preload/life/build_cache.h`); this module does the rest.
 """
 
 from __future__ import annotations
@@ -33,29 +33,29 @@ _OURS = re.compile(r"\.?(simgpu-|values-|blank-)?torch-")
 
 
 class BuildError(LinesError):
-    """Something could not be built; the text says what, where, and what to do now."""
+    """A build failed; the text says why, where, and how to continue."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to be in the cache: `content` and `compiler` are digests of all that goes into it."""
+    """A wanted cache entry: `content` and `compiler` are digests of all its inputs."""
 
     name: str
     content: str
-    compiler: str  # "" without one: then what another has made is as good
-    what: str  # for people
+    compiler: str  # "" without a compiler: then the build of any compiler will do
+    what: str  # description for users
 
     @property
     def folder(self) -> str:
-        """Name of its folder in the cache."""
+        """Name of the folder in the cache."""
         return f"{self.name}-{self.content[:16]}-{self.compiler[:8]}"
 
 
 def cache_folder() -> Path:
-    """Return the folder for what is compiled; says why it is not the one that was asked for.
+    """Return the cache folder; report it if the requested one cannot be used.
 
     Raises:
-        BuildError: there is none that only this user can write to.
+        BuildError: there is no folder that only this user can write to.
     """
     folder, refusal = recorder().cache_folder()
     if not folder:
@@ -69,7 +69,7 @@ def cache_folder() -> Path:
 
 
 def find_built(wanted: Wanted) -> Path | None:
-    """Return the folder with what is wanted, or None."""
+    """Return the folder of the wanted entry, or None."""
     cache = cache_folder()
     if wanted.compiler:
         found = [folder] if (folder := cache / wanted.folder).is_dir() else []
@@ -79,14 +79,14 @@ def find_built(wanted: Wanted) -> Path | None:
         problem = next(filter(None, map(recorder().load_problem, folder.iterdir())), "")
         if problem:
             raise BuildError(f"{problem}: what is compiled there is not used; remove {folder}")
-        with contextlib.suppress(OSError):  # a cache of root's
+        with contextlib.suppress(OSError):  # the cache may belong to root
             os.utime(folder)
         return folder
     return None
 
 
 def ensure_built(wanted: Wanted, build: Callable[[Path], object]) -> Path:
-    """Return the folder with what is wanted; `build` fills a new one where there is none.
+    """Return the folder of the wanted entry; `build` fills a new one if it is missing.
 
     Raises:
         BuildError: it cannot be built.
@@ -117,21 +117,21 @@ def ensure_built(wanted: Wanted, build: Callable[[Path], object]) -> Path:
 
 
 def point(link_name: str, file: Path) -> None:
-    """Let a link of this name in the cache lead to the file, which is in one of its folders."""
+    """Point a link of this name in the cache to the file, which is in one of its folders."""
     link = file.parent.parent / link_name
     target = f"{file.parent.name}/{file.name}"
     with contextlib.suppress(OSError):
         if link.readlink() == Path(target):
             return
     new = link.with_name(f".{link_name}.{os.getpid()}")
-    with contextlib.suppress(OSError):  # a cache of root's
+    with contextlib.suppress(OSError):  # the cache may belong to root
         new.unlink(missing_ok=True)
         new.symlink_to(target)
         new.replace(link)
 
 
 def digest_of(*texts: str, files: Iterable[Path] = ()) -> str:
-    """Return a name for texts and for the contents of files."""
+    """Return a digest of texts and of the contents of files."""
     digest = hashlib.sha256("\0".join(texts).encode())
     for file in files:
         if file.is_file():
@@ -142,16 +142,18 @@ def digest_of(*texts: str, files: Iterable[Path] = ()) -> str:
 
 @functools.cache
 def digest_of_compiler(compiler: str) -> str:
-    """Return a name for this compiler and its version, "" when there is none."""
+    """Return a digest of this compiler and its version, "" if there is none."""
     try:
-        said = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False)
+        answer = subprocess.run(
+            [compiler, "--version"], capture_output=True, text=True, check=False
+        )
     except OSError:
         return ""
-    return digest_of(said.stdout)
+    return digest_of(answer.stdout)
 
 
 def _say(text: str) -> None:
-    """Tell the user what takes a while."""
+    """Tell the user about a long build."""
     say(f"peakline: {text}")
 
 
@@ -159,7 +161,7 @@ _say_once = functools.cache(_say)
 
 
 def recorder() -> ModuleType:
-    """Return the extension module, which knows where the cache is."""
+    """Return the extension module, which knows the cache folder."""
     try:
         from peakline import _recorder
     except ImportError as error:
@@ -175,26 +177,26 @@ def _make_private(folder: Path) -> None:
 
 @contextlib.contextmanager
 def _lock(path: Path, wanted: Wanted) -> Iterator[int]:
-    """Hold the lock of a folder. It ends with this process, and compilers do not inherit it."""
+    """Hold the lock of a folder until this process ends; compilers do not inherit it."""
     lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         _take(lock, wanted)
         _write(lock, f"{_own_name()}\n")
         yield lock
     finally:
-        # Closing is not enough: a child that the program forks meanwhile has the descriptor, too.
+        # Closing is not enough: a child forked meanwhile also has the descriptor.
         with contextlib.suppress(OSError):
             fcntl.flock(lock, fcntl.LOCK_UN)
         os.close(lock)
 
 
 def _take(lock: int, wanted: Wanted) -> None:
-    begin = told = 0.0
+    begin = reminded = 0.0
     while not _try_to_lock(lock):
         now = time.monotonic()
         begin = begin or now
-        if not told or now - told >= _REMIND_SECONDS:
-            told = now
+        if not reminded or now - reminded >= _REMIND_SECONDS:
+            reminded = now
             builder = _read(lock).partition("\n")[0] or "another process"
             since = max(0, time.time() - os.fstat(lock).st_mtime)
             _say(
@@ -213,7 +215,8 @@ def _try_to_lock(lock: int) -> bool:
     except BlockingIOError:
         return False
     except OSError:
-        return True  # a file system without locks: who comes last finds the folder there
+        # a file system without locks: the later build finds the folder of the earlier one
+        return True
     return True
 
 
@@ -231,17 +234,18 @@ def _write(lock: int, text: str) -> None:
 
 
 def _build_aside(folder: Path, build: Callable[[Path], object]) -> None:
-    """Build in a new folder, and give it its name when it is whole."""
+    """Build in a temporary folder, and rename it when it is complete."""
     aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
     try:
         build(aside)
         aside.chmod(0o755)
         for path in aside.iterdir():
-            path.chmod(0o755)  # whatever the umask: nothing is loaded that others can write to
+            # whatever the umask is: files that others can write to are never loaded
+            path.chmod(0o755)
         try:
             aside.rename(folder)
         except OSError:
-            # Without locks another may have been first, and its folder is whole.
+            # Without locks another process may have built the folder first, and completely.
             if not folder.is_dir():
                 raise
     finally:
@@ -249,7 +253,7 @@ def _build_aside(folder: Path, build: Callable[[Path], object]) -> None:
 
 
 def _remove_unused(cache: Path) -> None:
-    """Remove what nobody has used for two months, and what killed builders have left."""
+    """Remove folders unused for two months, and remains of killed builds."""
     now = time.time()
     for folder in cache.iterdir():
         with contextlib.suppress(OSError):
@@ -257,7 +261,7 @@ def _remove_unused(cache: Path) -> None:
             is_left = folder.name.endswith(".part") and age > _DAY_SECONDS
             is_folder = _OURS.match(folder.name) and folder.is_dir() and not folder.is_symlink()
             if is_folder and (is_left or (age > _KEPT_SECONDS and not _is_loaded(folder))):
-                # Under its own name it is whole or not there.
+                # Rename it first: a folder under its own name is complete or absent.
                 gone = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=cache))
                 shutil.rmtree(folder.rename(gone / "unused").parent, ignore_errors=True)
                 (cache / f".{folder.name}.lock").unlink(missing_ok=True)

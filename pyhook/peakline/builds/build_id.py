@@ -12,9 +12,9 @@ _MOST_BYTES = 8
 
 
 def library_build(library: Path) -> str:
-    """Return "b" and the begin of its build id or, without one, "s", its size and its time.
+    """Return "b" and the beginning of its build id, or without one "s", its size and its time.
 
-    "none" when there is no such file.
+    Returns "none" if there is no such file.
     """
     try:
         facts = library.stat()
@@ -28,7 +28,7 @@ def library_build(library: Path) -> str:
 
 
 def _build_ids(image: bytes) -> Iterator[bytes]:
-    """Yield the build ids in the notes of a 64-bit little endian library."""
+    """Yield the build ids from the notes of a 64-bit little-endian library."""
     if image[:6] != b"\x7fELF\x02\x01":
         return
     (table,) = struct.unpack_from("<Q", image, 32)

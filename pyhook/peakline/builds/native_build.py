@@ -1,9 +1,9 @@
-"""Finds torch without importing it, and builds what must be compiled against it.
+"""Finds torch without importing it, and builds the part that is compiled against it.
 
-Two things depend on the installed torch: the delegating allocator (a few seconds) and the
-simulated GPU (about two minutes, simulated_build.py). Both are kept in the cache (build_cache.py),
-and built anew when torch, the compiler or our sources change. Errors are :class:`BuildError` with
-the next step.
+Two builds depend on the installed torch: the delegating allocator (a few seconds) and the simulated
+GPU (about two minutes, simulated_build.py). Both are kept in the cache (build_cache.py), and
+rebuilt when torch, the compiler or our sources change. Errors are :class:`BuildError` with the next
+step.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from peakline.builds.build_id import library_build
 PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
 NATIVE_FOLDER = PACKAGE_FOLDER / "_native"
 
-# Names that some torch versions have and others lack; each becomes PEAKLINE_HAS_<name>.
+# Names that only some torch versions have; each becomes PEAKLINE_HAS_<name>.
 _OPTIONAL_NAMES = (
     "allocateWithAddress",
     "annotateMemory",
@@ -49,7 +49,7 @@ _OPTIONAL_NAMES = (
     "skip_actions",
     "supportsUserMetadata",
 )
-# Its default calls the overload we do override.
+# The default of this function calls the overload that we override.
 _ALLOWED_BASE_SLOTS = ("c10::cuda::CUDACachingAllocator::CUDAAllocator::recordStream",)
 
 _FIND_TORCH = """
@@ -62,7 +62,7 @@ print(json.dumps({"torch": where}))
 
 @dataclass(frozen=True)
 class TorchInstallation:
-    """An installed torch: the interpreter that has it, its folder and its full version."""
+    """An installed torch: its interpreter, its folder and its full version."""
 
     python: str
     folder: Path
@@ -84,7 +84,7 @@ class TorchInstallation:
 
 
 def source_root() -> Path:
-    """Folder with allocator/ and preload/: the checkout, or the copy inside the wheel."""
+    """Return the folder with allocator/ and preload/: the checkout, or the copy in the wheel."""
     shipped = NATIVE_FOLDER / "src"
     return shipped if shipped.is_dir() else PACKAGE_FOLDER.parent.parent
 
@@ -117,12 +117,12 @@ def find_torch(python: str | None = None) -> TorchInstallation:
 
 
 def torch_build(torch: TorchInstallation) -> str:
-    """Return a name for the build of this torch: a version may be built more than once."""
+    """Return a name for the build of this torch: one version may have several builds."""
     return library_build(torch.folder / "lib" / "libc10_cuda.so")
 
 
 def ensure_torch_part(torch: TorchInstallation) -> Path:
-    """Build the delegating allocator for this torch unless it is there; return its path."""
+    """Build the delegating allocator for this torch if it is missing; return its path."""
     folder = ensure_built(_torch_part(torch), lambda into: _compile_torch_part(torch, into))
     part = folder / "libpeakline_torch.so"
     point(recorder().torch_part_name(torch.version, torch_build(torch)), part)
@@ -130,7 +130,7 @@ def ensure_torch_part(torch: TorchInstallation) -> Path:
 
 
 def has_torch_part(torch: TorchInstallation) -> bool:
-    """Whether the delegating allocator for this torch is built."""
+    """Return whether the delegating allocator for this torch is built."""
     return find_built(_torch_part(torch)) is not None
 
 
@@ -145,10 +145,10 @@ def _torch_part(torch: TorchInstallation) -> Wanted:
 def wanted_library(
     name: str, torch: TorchInstallation, sources: list[Path], flags: list[str], what: str
 ) -> Wanted:
-    """Describe for the cache a library that is compiled against torch."""
+    """Return the cache entry of a library that is compiled against torch."""
     headers = [folder / "cuda_runtime_api.h" for folder in _header_folders(torch)]
     headers += _allocator_headers(torch)
-    # Paths differ between environments with the same content.
+    # Environments with the same content have different paths, so paths do not count.
     texts = [torch.version, torch_build(torch), *(flag for flag in flags if "/" not in flag)]
     return Wanted(
         name=f"{name}-{torch.version}",
@@ -191,7 +191,7 @@ def _feature_macros(torch: TorchInstallation) -> list[str]:
 
 
 def torch_part_flags(torch: TorchInstallation) -> list[str]:
-    """Return how each source of the delegating allocator is compiled, for linters also."""
+    """Return the compiler flags of the delegating allocator's sources; linters use them, too."""
     build = f'-DPEAKLINE_TORCH_BUILD="{torch_build(torch)}"'
     return [*source_flags(torch), "-g", build, *_feature_macros(torch)]
 
@@ -234,7 +234,7 @@ def _compiler() -> str:
 
 
 def source_flags(torch: TorchInstallation) -> list[str]:
-    """Return the flags of every source that includes headers of torch."""
+    """Return the compiler flags of every source that includes headers of torch."""
     flags = ["-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", f"-I{source_root()}"]
     return [
         *flags,
@@ -249,7 +249,7 @@ def compile_library(
     built: Path,
     libraries: list[str],
 ) -> None:
-    """Make the shared library ``built`` of ``sources``."""
+    """Compile ``sources`` into the shared library ``built``."""
     compiler = _compiler()
     with tempfile.TemporaryDirectory(dir=built.parent) as scratch:
         objects = [Path(scratch, f"{source.stem}.o") for source in sources]
@@ -274,7 +274,7 @@ def _run(command: list[str], torch: TorchInstallation) -> None:
 
 
 def _check_every_slot_is_ours(class_dump: Path, torch: TorchInstallation) -> None:
-    """Fail by name when a virtual function of this torch is not forwarded by the delegate."""
+    """Raise an error for a virtual function of this torch that the delegate does not forward."""
     name = "peakline::torch_part::Delegate"
     table = class_dump.read_text().split(f"Vtable for {name}\n", 1)[1].split("\n\n", 1)[0]
     entries = [line.split("(int (*)(...))", 1)[1] for line in table.splitlines() if "(*)" in line]

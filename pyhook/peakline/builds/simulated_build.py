@@ -1,4 +1,4 @@
-"""Builds what a simulated run needs: the simulated GPU, and its parts that are torch's."""
+"""Builds the libraries of a simulated run: the simulated GPU, and parts compiled against torch."""
 
 from __future__ import annotations
 
@@ -36,28 +36,28 @@ def simulated_devices() -> list[str]:
 
 
 def ensure_simulated_gpu(torch: TorchInstallation) -> Path:
-    """Build the simulated GPU for this torch's CUDA unless it is there; return its folder."""
+    """Build the simulated GPU for this torch's CUDA if it is missing; return its folder."""
     return ensure_built(
         _simulated_gpu(torch), lambda into: _run_simulated_gpu_build(torch, into, "--no-audit")
     )
 
 
 def has_simulated_gpu(torch: TorchInstallation) -> bool:
-    """Whether the simulated GPU for this torch is built."""
+    """Return whether the simulated GPU for this torch is built."""
     return find_built(_simulated_gpu(torch)) is not None
 
 
 def audit_simulated_gpu(torch: TorchInstallation) -> str:
-    """Return how every CUDA symbol this torch imports is served by the simulated GPU.
+    """Return a list of torch's imported CUDA symbols and how the simulated GPU serves them.
 
     Raises:
-        BuildError: a symbol is served by nothing; the text names it.
+        BuildError: a symbol is not served; the text names it.
     """
     return _run_simulated_gpu_build(torch, ensure_simulated_gpu(torch))
 
 
 def ensure_values_companion(torch: TorchInstallation) -> Path:
-    """Build what keeps small values true on the simulated GPU, unless it is there."""
+    """Build the library that keeps small values correct on the simulated GPU, if it is missing."""
     folder = source_root() / "preload" / "simulate" / "companion"
     headers = ("preload/peakline_api.h", "preload/simulate/gpu/model/base/fork_safe_mutex.h")
     sources = [*sorted(folder.iterdir()), *(source_root() / header for header in headers)]
@@ -93,12 +93,13 @@ def _simulated_gpu(torch: TorchInstallation) -> Wanted:
 
 
 def _contents_of_wheels(site: Path) -> list[str]:
-    """Return the headers and libraries that the wheels beside torch have, with their hashes."""
+    """Return the headers and libraries of the wheels beside torch, with their hashes."""
     lines = []
     for wheel in sorted(site.glob("nvidia_*.dist-info")):
         lines.append(wheel.name)
         with contextlib.suppress(OSError):
-            # Of the other lines some name paths of this environment, and who installed it.
+            # Some other lines name paths of this environment and the installer, which must not
+            # count.
             record = (wheel / "RECORD").read_text().splitlines()
             lines += sorted(line for line in record if re.match(r"nvidia/.*/(include|lib)/", line))
     return lines
@@ -135,7 +136,8 @@ def _compile_companion(torch: TorchInstallation, into: Path) -> None:
     )
     sources = [folder / f"{name}.cpp" for name in names]
     built = into / "libpeakline_values.so"
-    # NDEBUG as torch's own build: its headers check otherwise what only a debug build has set.
+    # NDEBUG as in torch's own build: without it, its headers check fields that only debug builds
+    # set.
     flags = [*source_flags(torch), "-DNDEBUG", f"-I{folder}"]
     compile_library(torch, sources, flags, built, ["-lc10", "-lc10_cuda", "-ltorch_cpu", "-ldl"])
 
