@@ -103,8 +103,8 @@ def _run_trials(args: argparse.Namespace) -> int:
     command = [*([args.program] if args.program else []), *args.program_arguments]
     tried = TryOptions(run_options_of(args), args.simulate, tuple(args.change), args.frame)
     try:
-        with tempfile.TemporaryDirectory(prefix="peakline-advise-") as folder, _progress() as tell:
-            *_, found = try_changes(command, tried, Path(folder), tell)
+        with tempfile.TemporaryDirectory(prefix="peakline-advise-") as folder, _progress() as show:
+            *_, found = try_changes(command, tried, Path(folder), show)
     except BuildError as error:
         raise CommandError(*error.args) from None
     if found.base.status != 0 or found.base.peak_bytes is None:

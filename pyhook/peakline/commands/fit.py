@@ -83,9 +83,9 @@ def run(args: argparse.Namespace) -> int:
     try:
         with (
             tempfile.TemporaryDirectory(prefix="peakline-fit-") as folder,
-            _progress(len(attempts)) as tell,
+            _progress(len(attempts)) as show,
         ):
-            outcomes = list(_try_all(attempts, options, Path(folder), tell, tries_all=args.try_all))
+            outcomes = list(_try_all(attempts, options, Path(folder), show, tries_all=args.try_all))
     except BuildError as error:
         raise CommandError(*error.args) from None
     if args.json:
@@ -181,7 +181,7 @@ def _try_all(
     attempts: Sequence[Attempt],
     options: TryOptions,
     folder: Path,
-    tell: Callable[[str], None],
+    show: Callable[[str], None],
     *,
     tries_all: bool,
 ) -> Iterator[Outcome]:
@@ -189,7 +189,7 @@ def _try_all(
     for number, attempt in enumerate(attempts, 1):
         sweep = sweeps.setdefault(attempt.device, _Sweep())
         value = float(attempt.value) if _is_number(attempt.value) else None
-        tell(f"{attempt.device} {attempt.value}".rstrip())
+        show(f"{attempt.device} {attempt.value}".rstrip())
         if value is not None and not tries_all and sweep.rules_out(value):
             yield Outcome(attempt.device, attempt.value, "skipped")
             continue
@@ -211,10 +211,10 @@ def _progress(count: int) -> Iterator[Callable[[str], None]]:
     with Progress(*columns, console=console_of(sys.stderr), transient=True) as bar:
         task = bar.add_task("trying", total=count, completed=-1)
 
-        def tell(text: str) -> None:
+        def show(text: str) -> None:
             bar.update(task, description=printable(f"trying {text}"), advance=1)
 
-        yield tell
+        yield show
 
 
 _WORDS = {"fits": "yes", "too small": "no", "failed": "failed", "skipped": "no (not tried)"}

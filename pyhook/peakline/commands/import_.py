@@ -51,12 +51,12 @@ def run(args: argparse.Namespace) -> int:
             is_tracker = isinstance(found, dict) and tracker_stats.KEY in found
             write = _write_tracker if is_tracker else _write_snapshot
             with replacing(output, force=args.force) as unfinished:
-                said = write(found, unfinished)
+                sentences = write(found, unfinished)
     except OSError as error:
         raise CommandError(f"{source}: {error.strerror}") from error
     except (pickle.UnpicklingError, UnreadableError) as error:
         raise CommandError(f"{source}: {error}") from error
-    write_lines(f"Wrote {output}: {said[0]}", *said[1:])
+    write_lines(f"Wrote {output}: {sentences[0]}", *sentences[1:])
     suggest_for(str(output), "table")
     return 0
 

@@ -83,7 +83,7 @@ def _trace_of(source: str) -> str:
         return source
     from peakline.recording.live_state import is_readable, traces_of_process
 
-    said = False
+    is_reported = False
     while True:
         try:
             traces = traces_of_process(int(source), is_readable())
@@ -94,8 +94,8 @@ def _trace_of(source: str) -> str:
         if traces:
             _name_others(traces)
             return traces[0]
-        if not said:
-            said = True
+        if not is_reported:
+            is_reported = True
             say(
                 f"peakline: process {source} has no trace open: waiting for its first block"
                 " (it must run under peakline)"

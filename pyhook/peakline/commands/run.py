@@ -103,7 +103,7 @@ def run_and_report(options: RunOptions, plan: Plan, misplaced_words: Sequence[st
             misplaced_words,
             plan.has_torch,
         )
-    for text in end.said():
+    for text in end.messages():
         say(f"peakline: {text}")
     if plan.recorded:
         from peakline.commands.running import after_run

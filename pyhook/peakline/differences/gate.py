@@ -126,12 +126,12 @@ def annotations_of(verdicts: Iterable[Verdict]) -> list[str]:
     for verdict in verdicts:
         if verdict.holds:
             continue
-        said = f"{verdict.name}: {verdict.sentence}"
-        for one in verdict.blamed or [Blamed(said, "", 0)]:
+        sentence = f"{verdict.name}: {verdict.sentence}"
+        for one in verdict.blamed or [Blamed(sentence, "", 0)]:
             place = (
                 f"file={_escaped(printable(one.file), ':,')},line={one.line}," if one.file else ""
             )
-            text = _escaped(joined([said, one.text] if one.text != said else [said]))
+            text = _escaped(joined([sentence, one.text] if one.text != sentence else [sentence]))
             lines.append(f"::error {place}title=peakline::{text}")
     return lines
 
@@ -159,8 +159,8 @@ def junit_of(verdicts: list[Verdict]) -> bytes:
             suite, "testcase", classname=printable(verdict.run), name=printable(verdict.name)
         )
         if verdict.too_low:
-            said = ElementTree.SubElement(case, "system-out")
-            said.text = joined(verdict.too_low)
+            output = ElementTree.SubElement(case, "system-out")
+            output.text = joined(verdict.too_low)
         if not verdict.holds:
             failure = ElementTree.SubElement(case, "failure", message=printable(verdict.sentence))
             failure.text = joined([one.text for one in verdict.blamed])

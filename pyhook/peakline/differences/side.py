@@ -102,9 +102,11 @@ def allocated_of_trace(recording: Recording, **options: Unpack[Options]) -> Side
     return _side(recording, {**stats.document, "device": 0}, total, rows)
 
 
-def _side(recording: Recording, said: dict[str, Any], total: int, rows: tuple[Row, ...]) -> Side:
-    too_low = said["too_low"] or ""
-    return Side(str(recording.path), said["device"], total, rows, too_low=too_low)
+def _side(
+    recording: Recording, document: dict[str, Any], total: int, rows: tuple[Row, ...]
+) -> Side:
+    too_low = document["too_low"] or ""
+    return Side(str(recording.path), document["device"], total, rows, too_low=too_low)
 
 
 def _row(one: TableRow | AllocatorRow, by: str) -> Row:

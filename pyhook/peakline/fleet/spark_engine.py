@@ -185,14 +185,14 @@ def _full(fleet: str, table: str) -> str:
     return path if is_url(path) else f"file://{Path(path).resolve()}"
 
 
-def _why_not(master: str, said: list[str], error: str) -> str:
+def _why_not(master: str, lines: list[str], error: str) -> str:
     """Return why there is no session: what Java says as it ends, else what pyspark says."""
-    if any("masters are unresponsive" in line for line in said):
+    if any("masters are unresponsive" in line for line in lines):
         return (
             f"Spark: what answers at {master} does not take part; is it a Spark master, of the"
             f" version of pyspark here ({pyspark.__version__})?"
         )
-    reasons = [line for line in said if line.startswith("Exception in thread")]
+    reasons = [line for line in lines if line.startswith("Exception in thread")]
     return f"Spark: {(reasons or [error])[0]}"
 
 

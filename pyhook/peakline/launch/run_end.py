@@ -57,7 +57,7 @@ class RunEnd:
             f"the program ended with status {self.status}" if self.status else "the program ended"
         )
 
-    def said(self) -> list[str]:
+    def messages(self) -> list[str]:
         """Return what was said in processes that gave standard error to a file of their own."""
         lines = dict.fromkeys(note.partition("\t") for note in self.notes)
         return [text for kind, _, text in lines if kind == "said"]

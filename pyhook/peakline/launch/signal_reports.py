@@ -104,5 +104,5 @@ def _make(trace: str) -> None:
     with suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, process.pid, _NICE)
     out, errors = process.communicate()
-    said = [f"peakline: {line[0].lower()}{line[1:]}" for line in out.splitlines()]
-    say(*said, *errors.splitlines())
+    report = [f"peakline: {line[0].lower()}{line[1:]}" for line in out.splitlines()]
+    say(*report, *errors.splitlines())

@@ -96,8 +96,8 @@ def _answer_of(page: dict[str, Any], pages: Sequence[dict[str, Any]]) -> str:
 
 
 def _warning(page: dict[str, Any]) -> str:
-    said = [page["too_low"]] if page["too_low"] else []
-    lines = [text_of(problem) for problem in [*said, *page["problems"]]]
+    too_low = [page["too_low"]] if page["too_low"] else []
+    lines = [text_of(problem) for problem in [*too_low, *page["problems"]]]
     if page["refused"]:
         last = page["refused"][-1]
         times = f" {count:,} times, the last" if (count := len(page["refused"])) > 1 else ""
@@ -200,7 +200,7 @@ def _rectangles(parts: list[tuple[str, int]], whole: int) -> str:
 def _bar(page: dict[str, Any]) -> str:
     peak = page["peak"]
     parts = _parts(peak["categories"], page["categories"])
-    said = ", ".join(f"{name} {share_of(level, peak['bytes'])}" for name, level in parts)
+    label = ", ".join(f"{name} {share_of(level, peak['bytes'])}" for name, level in parts)
     legend = "".join(
         f'<li><i class="{_class_of(name)}"></i>{text_of(name)} <b>{size_of(level)}</b>'
         f" {text_of(share_of(level, peak['bytes']))}</li>"
@@ -208,7 +208,7 @@ def _bar(page: dict[str, Any]) -> str:
     )
     return (
         f'<svg class=split viewBox="0 0 1000 10" preserveAspectRatio="none" role=img'
-        f' aria-label="{text_of(said)}">{_rectangles(parts, peak["bytes"])}</svg>'
+        f' aria-label="{text_of(label)}">{_rectangles(parts, peak["bytes"])}</svg>'
         f"<ul class=legend>{legend}</ul>"
     )
 
@@ -268,13 +268,13 @@ def _is_of_size(one: dict[str, Any], page: dict[str, Any]) -> bool:
 def _advice_row(one: dict[str, Any]) -> str:
     saves = one["saves_bytes"]
     figure = f"&minus;{size_of(saves)}" if saves else f"holds {size_of(one['held_bytes'])}"
-    said = [f"<b>{text_of(one['title'])}</b>"]
-    said += [text_of(one[key]) for key in ("evidence", "change") if one[key]]
+    cell = [f"<b>{text_of(one['title'])}</b>"]
+    cell += [text_of(one[key]) for key in ("evidence", "change") if one[key]]
     if one["key"]:
-        said.append(f"<code>{text_of(one['key'])}</code>")
+        cell.append(f"<code>{text_of(one['key'])}</code>")
     return (
         f'<tr class="advice" data-rule="{one["rule"]}" data-bytes="{saves or 0}">'
-        f"<td class=right>{figure}</td><td>{'<br>'.join(said)}</td></tr>"
+        f"<td class=right>{figure}</td><td>{'<br>'.join(cell)}</td></tr>"
     )
 
 

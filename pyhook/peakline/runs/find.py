@@ -62,8 +62,8 @@ class Run:
     @property
     def world_size(self) -> int:
         """How many ranks there should be."""
-        said = [one.world_size or 0 for one in self.ranks.values()]
-        return max([*said, len(self.ranks)])
+        sizes = [one.world_size or 0 for one in self.ranks.values()]
+        return max([*sizes, len(self.ranks)])
 
     @property
     def missing(self) -> list[int]:

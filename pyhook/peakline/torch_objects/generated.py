@@ -51,7 +51,7 @@ class GeneratedCode:
         self._trace = ""
         self._line_count = 0
 
-    def tell_kernels(self) -> None:
+    def report_kernels(self) -> None:
         """Look at what inductor has loaded since the last time."""
         trace = self._recorder.trace_path()
         if trace != self._trace:
@@ -62,9 +62,9 @@ class GeneratedCode:
             file = getattr(module, "__file__", None)
             if file and file not in self._told and self._line_count < _MAX_LINES:
                 self._told.add(file)
-                self._tell_file(file)
+                self._report_file(file)
 
-    def _tell_file(self, file: str) -> None:
+    def _report_file(self, file: str) -> None:
         # Empty where the file is gone: a cache may be emptied at any time.
         lines = (
             self._recorder.read_file(file, _MAX_FILE_BYTES).decode(errors="replace").splitlines()

@@ -27,9 +27,9 @@ _DATA_LOADER = "/torch/utils/data/dataloader.py"
 class Holding:
     """What --hold asks for, from PEAKLINE_HOLD: "100,end,5s"."""
 
-    def __init__(self, recorder: ModuleType, tell_everything: Callable[[], None]) -> None:
-        """Read the environment. `tell_everything` says which blocks are parameters and the like."""
-        self._tell_everything = tell_everything
+    def __init__(self, recorder: ModuleType, report_everything: Callable[[], None]) -> None:
+        """Read the environment. `report_everything` reports which blocks are parameters."""
+        self._report_everything = report_everything
         words = [word for word in os.environ.get("PEAKLINE_HOLD", "").split(",") if word]
         self._recorder = recorder
         self.is_on = bool(words)
@@ -93,7 +93,7 @@ class Holding:
             self._recorder.safe_point(self._recorder.LOOK)
 
     def _search(self, reason: int, step: int = 0) -> None:
-        self._tell_everything()
+        self._report_everything()
         self._recorder.hold(self._seconds, _BLOCKS, reason, step)
 
     def _report_steps_left(self) -> None:

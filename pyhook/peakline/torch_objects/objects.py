@@ -41,15 +41,15 @@ class Objects:
         self._modules = Modules(recorder)
         self._parameters = Parameters(recorder, Storages(recorder, torch))
         self._optimizers = Optimizers(
-            recorder, torch, self._parameters, self._scan, self._tell_modules
+            recorder, torch, self._parameters, self._scan, self._report_modules
         )
         self._generated = GeneratedCode(recorder)
         self._process_groups = ProcessGroups(recorder)
-        self._holding = Holding(recorder, self._tell_everything)
-        self._reporting = Reporting(recorder, self._tell_everything)
+        self._holding = Holding(recorder, self._report_everything)
+        self._reporting = Reporting(recorder, self._report_everything)
         self._signal = Signal(
             recorder,
-            self._reporting.tell_ready,
+            self._reporting.report_ready,
             is_wanted=self._holding.is_on or self._reporting.is_on,
         )
         self.operators = Operators(recorder, torch)
@@ -84,10 +84,10 @@ class Objects:
         if reasons & why.OPTIMIZER_STEP:
             self._optimizers.look_at_step()
         if everything:
-            self._tell_modules()
-            self._optimizers.tell_all()
-            self._generated.tell_kernels()
-        self._process_groups.tell()
+            self._report_modules()
+            self._optimizers.report_all()
+            self._generated.report_kernels()
+        self._process_groups.report()
         self._signal.watch()
         self._reporting.look(reasons)  # before a search, which takes its time
         self._holding.look(reasons)
@@ -108,12 +108,12 @@ class Objects:
         if names:
             self._recorder.put_meta("ended_by", " from ".join(names))
 
-    def _tell_everything(self) -> None:
+    def _report_everything(self) -> None:
         self._scan(force=True)
-        self._optimizers.tell_all()
+        self._optimizers.report_all()
 
-    def _tell_modules(self) -> None:
-        self._parameters.tell_modules(self._modules)
+    def _report_modules(self) -> None:
+        self._parameters.report_modules(self._modules)
 
     def _name_running(self) -> None:
         """Name what runs on this thread; of which model a module is a part is found later."""
@@ -159,7 +159,7 @@ class Objects:
                 self._optimizers.remember(thing)
         self._modules.name_all(modules)
         self.operators.name_seen()
-        self._tell_modules()
+        self._report_modules()
         self._next_scan = time.monotonic() + (time.thread_time() - begin) / _SCAN_SHARE
 
 

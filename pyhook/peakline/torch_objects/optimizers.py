@@ -32,7 +32,7 @@ class Optimizers:
         torch: ModuleType,
         parameters: Parameters,
         look: Callable[[bool], None],
-        tell_modules: Callable[[], None],
+        report_modules: Callable[[], None],
     ) -> None:
         """Begin with none; `look` goes through all objects, and must when it is given True."""
         self._recorder = recorder
@@ -40,17 +40,17 @@ class Optimizers:
         self._optimizer_class: type = torch.optim.Optimizer
         self._tensor_class: type = torch.Tensor
         self._look = look
-        self._tell_modules = tell_modules
+        self._report_modules = report_modules
         self._optimizers: dict[int, Optimizer] = {}  # by the number of Recorder.watch
 
-    def tell_all(self) -> None:
+    def report_all(self) -> None:
         """Tell everything of every optimizer."""
         for number, known in list(self._optimizers.items()):
             optimizer = self._recorder.watched(known.address, number)
             if optimizer is None:
                 del self._optimizers[number]
             else:
-                self._tell_optimizer(optimizer)
+                self._report_optimizer(optimizer)
 
     def remember(self, optimizer: Any) -> Optimizer:
         """Follow this one from now on."""
@@ -74,28 +74,28 @@ class Optimizers:
         if is_rare:
             self._look_for_new(optimizer, known.step_count == 1)
         if is_rare or len(optimizer.state) != known.state_count:
-            self._tell_optimizer(optimizer)
+            self._report_optimizer(optimizer)
             known.state_count = len(optimizer.state)
         else:
-            self._tell_gradients(optimizer, known)
+            self._report_gradients(optimizer, known)
 
     def _look_for_new(self, optimizer: Any, is_first: bool) -> None:
         is_known = self._parameters.is_known
         if not all(is_known(parameter) for _, parameter in optimized(optimizer)):
             self._look(is_first)
-        self._tell_modules()
+        self._report_modules()
 
-    def _tell_gradients(self, optimizer: Any, known: Optimizer) -> None:
+    def _report_gradients(self, optimizer: Any, known: Optimizer) -> None:
         """Runs at every step: what does not change is not read again."""
-        told = None
+        is_reported = None
         if known.name_count == self._parameters.name_count:
-            told = self._recorder.report_gradients(known.gradients, optimizer.param_groups)
-        if told is None:
-            self._tell_modules()  # new parameters have names there
+            is_reported = self._recorder.report_gradients(known.gradients, optimizer.param_groups)
+        if is_reported is None:
+            self._report_modules()  # new parameters have names there
             known.gradients = self._parameters.follow_gradients(optimizer)
             known.name_count = self._parameters.name_count
-            told = self._recorder.report_gradients(known.gradients, optimizer.param_groups)
-        if not told:
+            is_reported = self._recorder.report_gradients(known.gradients, optimizer.param_groups)
+        if not is_reported:
             self._parameters.report_gradients(optimizer)
 
     def _stepping_optimizer(self) -> Any:
@@ -111,36 +111,36 @@ class Optimizers:
             frame = frame.f_back
         return None
 
-    def _tell_optimizer(self, optimizer: Any) -> None:
+    def _report_optimizer(self, optimizer: Any) -> None:
         parameters = list(optimized(optimizer))
-        told: list[int] = []
+        triples: list[int] = []
         for place, parameter in parameters:
             known = self._parameters.of_optimizer(optimizer, place, parameter)
-            self._parameters.add(told, parameter, known.storage)
-        self._recorder.report_tensors(self._recorder.PARAMETER, told)
+            self._parameters.add(triples, parameter, known.storage)
+        self._recorder.report_tensors(self._recorder.PARAMETER, triples)
         self._parameters.report_gradients(optimizer)
-        self._tell_state(optimizer, parameters)
+        self._report_state(optimizer, parameters)
 
-    def _tell_state(self, optimizer: Any, parameters: list[tuple[str, Any]]) -> None:
+    def _report_state(self, optimizer: Any, parameters: list[tuple[str, Any]]) -> None:
         class_name = type(optimizer).__name__
         tensor_class = self._tensor_class
         names = {id(parameter): place for place, parameter in parameters}
-        told: list[int] = []
+        triples: list[int] = []
         for key, state in list(optimizer.state.items()):
             known = None
             if isinstance(key, tensor_class):
                 known = self._parameters.of_optimizer(optimizer, names.get(id(key), "state"), key)
             for detail, tensor in tensors_in(state, tensor_class):
                 self._parameters.add(
-                    told, tensor, self._state_tensor(known, f"{class_name}.{detail}")
+                    triples, tensor, self._state_tensor(known, f"{class_name}.{detail}")
                 )
         for group in optimizer.param_groups:
             options = {name: value for name, value in group.items() if name != "params"}
             for detail, tensor in tensors_in(options, tensor_class):
                 self._parameters.add(
-                    told, tensor, self._state_tensor(None, f"{class_name}.{detail}")
+                    triples, tensor, self._state_tensor(None, f"{class_name}.{detail}")
                 )
-        self._recorder.report_tensors(self._recorder.OPTIMIZER_STATE, told)
+        self._recorder.report_tensors(self._recorder.OPTIMIZER_STATE, triples)
 
     def _state_tensor(self, known: Parameter | None, detail: str) -> int:
         define, kind = self._recorder.define_tensor, self._recorder.OPTIMIZER_STATE

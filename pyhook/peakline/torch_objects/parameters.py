@@ -41,7 +41,7 @@ class Parameters:
         self._shared: dict[tuple[int, ...], int] = {}  # numbers of gradients in one storage
         self._instances: dict[tuple[str, str], int] = {}  # of modules, by model and path
 
-    def tell_modules(self, modules: Modules) -> None:
+    def report_modules(self, modules: Modules) -> None:
         """Tell parameters, buffers and gradients of every module that has a name."""
         parameters: list[int] = []
         buffers: list[int] = []
@@ -88,12 +88,14 @@ class Parameters:
                     del self._parameters[number]
             self._room = max(_FIRST_ROOM, 2 * len(self._parameters))
 
-    def _joined(self, told: list[int]) -> list[int]:
+    def _joined(self, triples: list[int]) -> list[int]:
         """Name a storage that holds several gradients, as those of FSDP do, by all of them."""
-        if len(set(told[::3])) == len(told) // 3:
-            return told
+        if len(set(triples[::3])) == len(triples) // 3:
+            return triples
         held: dict[int, dict[int, int]] = {}
-        for address, gradient, type_id in zip(told[::3], told[1::3], told[2::3], strict=True):
+        for address, gradient, type_id in zip(
+            triples[::3], triples[1::3], triples[2::3], strict=True
+        ):
             held.setdefault(address, {})[gradient] = type_id
         joined: list[int] = []
         for address, gradients in held.items():
@@ -117,15 +119,15 @@ class Parameters:
             self._shared[gradients] = self._recorder.define_tensor(kind, name, None, instance)
         return self._shared[gradients]
 
-    def add(self, told: list[int], tensor: Any, name: int) -> None:
+    def add(self, triples: list[int], tensor: Any, name: int) -> None:
         """Tell that the storage of `tensor` is what the recorder knows as `name`."""
-        self._storages.add(told, tensor, name)
+        self._storages.add(triples, tensor, name)
 
-    def _add_gradient(self, told: list[int], parameter: Any, known: Parameter) -> None:
+    def _add_gradient(self, triples: list[int], parameter: Any, known: Parameter) -> None:
         if parameter.is_leaf:
             gradient = parameter.grad
             if gradient is not None:
-                self.add(told, gradient, known.gradient)
+                self.add(triples, gradient, known.gradient)
 
     def is_known(self, parameter: Any) -> bool:
         """Whether this very object was seen before."""
@@ -140,10 +142,10 @@ class Parameters:
 
     def report_gradients(self, optimizer: Any) -> None:
         """Tell those of an optimizer, asking the parameters one by one."""
-        told: list[int] = []
+        triples: list[int] = []
         for place, parameter in optimized(optimizer):
-            self._add_gradient(told, parameter, self.of_optimizer(optimizer, place, parameter))
-        self._recorder.report_tensors(self._recorder.GRADIENT, self._joined(told))
+            self._add_gradient(triples, parameter, self.of_optimizer(optimizer, place, parameter))
+        self._recorder.report_tensors(self._recorder.GRADIENT, self._joined(triples))
 
     def follow_gradients(self, optimizer: Any) -> object:
         """Let the recorder follow those of an optimizer, or, where it cannot, the parameters."""

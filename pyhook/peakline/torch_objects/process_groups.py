@@ -24,7 +24,7 @@ class ProcessGroups:
         self._recorder = recorder
         self._known: list[int] = []
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """Write the rank, and the groups it is in, as facts about the run."""
         module = sys.modules.get("torch.distributed.distributed_c10d")
         world = module.__dict__.get("_world") if module is not None else None
@@ -41,12 +41,12 @@ class ProcessGroups:
         groups = [item for item in ranks_of.items() if base in type(item[0]).__mro__]
         for group, ranks in groups:
             if group is world.default_pg:
-                self._tell_rank(base.rank(group), len(ranks))
+                self._report_rank(base.rank(group), len(ranks))
         for number, (group, ranks) in enumerate(groups[:_MOST_GROUPS]):
             place = {"name": _name_of(base, group), "ranks": written_ranks(sorted(ranks))}
             self._recorder.put_meta(f"process_group.{number}", json.dumps(place))
 
-    def _tell_rank(self, rank: int, world_size: int) -> None:
+    def _report_rank(self, rank: int, world_size: int) -> None:
         self._recorder.put_meta("rank", str(rank))
         self._recorder.put_meta("world_size", str(world_size))
         if os.environ.get("LOCAL_RANK"):

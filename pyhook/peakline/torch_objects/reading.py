@@ -105,11 +105,11 @@ class Storages:
         self._type_of = recorder.tensor_type
         self._tensor_class = torch.Tensor
 
-    def add(self, told: list[int], tensor: Any, name: int) -> None:
+    def add(self, triples: list[int], tensor: Any, name: int) -> None:
         """Tell that the storage of `tensor` is what the recorder knows as `name`."""
         try:
             tensor = getattr(tensor, "_local_tensor", tensor)
             storage = self._address(tensor)
         except Exception:  # a tensor without storage
             return
-        told += (storage, name, self._type_of(tensor, self._tensor_class))
+        triples += (storage, name, self._type_of(tensor, self._tensor_class))

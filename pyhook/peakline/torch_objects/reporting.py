@@ -15,11 +15,11 @@ from types import ModuleType
 class Reporting:
     """What --report-on-signal asks for, from PEAKLINE_REPORT_ON_SIGNAL."""
 
-    def __init__(self, recorder: ModuleType, tell_everything: Callable[[], None]) -> None:
-        """Read the environment. `tell_everything` says which blocks are parameters and the like."""
+    def __init__(self, recorder: ModuleType, report_everything: Callable[[], None]) -> None:
+        """Read the environment. `report_everything` reports which blocks are parameters."""
         self.is_on = os.environ.get("PEAKLINE_REPORT_ON_SIGNAL", "") not in ("", "0")
         self._recorder = recorder
-        self._tell_everything = tell_everything
+        self._report_everything = report_everything
 
     def look(self, reasons: int) -> None:
         """Ask, if a signal came; at a safe point."""
@@ -29,13 +29,13 @@ class Reporting:
         if not name:
             self._say("nothing is recorded now: there is nothing to report")
             return
-        self._tell_everything()
+        self._report_everything()
         if not self._recorder.note("report", name):
             self._say(
                 f"type: peakline report {os.getpid()}  (only `peakline run` writes it by itself)"
             )
 
-    def tell_ready(self) -> None:
+    def report_ready(self) -> None:
         """SIGUSR2 is ours from now on."""
         if self.is_on:
             self._recorder.note("signal", str(os.getpid()))

@@ -22,12 +22,12 @@ class Signal:
         self._on_taken = on_taken
         self._is_wanted = is_wanted
         self._has_handler = False
-        self._is_said = False
+        self._is_reported = False
         self.watch()
 
     def watch(self) -> None:
         """Take it where nobody else has; only the main thread may."""
-        if not self._is_wanted or self._has_handler or self._is_said:
+        if not self._is_wanted or self._has_handler or self._is_reported:
             return
         now = signal.getsignal(signal.SIGUSR2)
         # That of startup/_peakline_signal.py waits for us.
@@ -50,8 +50,8 @@ class Signal:
         self._recorder.safe_point(self._recorder.HOLD)
 
     def _say_other_handler(self) -> None:
-        if not self._is_said:
-            self._is_said = True
+        if not self._is_reported:
+            self._is_reported = True
             os.write(
                 2,
                 b"peakline: the program handles SIGUSR2 itself: it takes no search for holders, and"

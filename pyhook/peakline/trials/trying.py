@@ -100,7 +100,7 @@ def try_changes(
     command: Sequence[str],
     options: TryOptions,
     folder: Path,
-    tell: Callable[[str], None],
+    show: Callable[[str], None],
 ) -> Iterator[Trials]:
     """Run the program as it is, then with each change; yield what is known after every run.
 
@@ -108,12 +108,12 @@ def try_changes(
         command: the program with its arguments.
         options: how it is run, and which changes are tried.
         folder: for the traces.
-        tell: is called with what runs next.
+        show: is called with what runs next.
 
     Raises:
         BuildError: the simulated GPU cannot be built.
     """
-    tell("the program as it is")
+    show("the program as it is")
     base = run_attempt(
         command, options, folder / "base", simulate=options.simulate, changes={}, stacks=""
     )
@@ -123,7 +123,7 @@ def try_changes(
         return
 
     def run(changes: tuple[str, ...]) -> Trial:
-        tell(", ".join(changes))
+        show(", ".join(changes))
         return _try(command, options, folder / str(len(found.trials)), base, changes)
 
     suggested = [one["try"] for one in found.advice.get("advice", []) if one["try"]]
