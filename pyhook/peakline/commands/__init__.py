@@ -1,8 +1,8 @@
 """The command line: a row in `reports.py` for each report, a module for each other command.
 
-Such a module has ``NAME``, ``HELP``, ``EXAMPLES``, ``add_arguments(parser)`` and
-``run(args) -> int``. It parses, prints and exits; the work is done elsewhere. Exit codes: 0 fine,
-1 a gate failed, 2 bad use or bad input.
+Such a module has ``NAME``, ``HELP``, ``EXAMPLES``, ``add_arguments(parser)`` and ``run(args) ->
+int``. It parses, prints and exits; other packages do the work. Exit codes: 0 fine, 1 a gate failed,
+2 bad use or bad input.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from peakline.commands.shared.wrong_words import asks_for_help, problem_of_words
 
 @dataclass(frozen=True)
 class Command:
-    """What the command line needs of a command; `run` returns the exit code."""
+    """The interface of a command; `run` returns the exit code."""
 
     name: str
     help: str
@@ -37,7 +37,7 @@ class Command:
     run: Callable[[argparse.Namespace], int]
 
 
-# Modules in the order of --help, before and behind the reports.
+# Modules in the order of --help, before and after the reports.
 _FIRST = ("run", "fit", "advise")
 _LAST = (
     "ranks",
@@ -65,7 +65,7 @@ def all_commands() -> list[Command]:
 
 
 def commands_for(words: Sequence[str]) -> list[Command]:
-    """Return the command that the words begin with, else all: to import all takes a while."""
+    """Return the command that the words begin with, else all commands; importing all is slow."""
     name = words[0] if words else ""
     modules = [module for module in (*_FIRST, *_LAST) if module.rstrip("_") == name]
     if modules:
@@ -115,14 +115,14 @@ def _make_parser(known: Sequence[Command]) -> CommandParser:
 
 
 def _let_output_take_any_character() -> None:
-    """Charts, and names from the program, may have characters that the terminal does not."""
+    """Replace characters that the terminal lacks: charts and names of the program may have some."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
 
 
 def _discard_output() -> None:
-    """Keep the interpreter from reporting the closed pipe once more when it exits."""
+    """Keep the interpreter from reporting the closed pipe again at its exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -132,7 +132,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     program_arguments: list[str] = []
     takes_program = words[:1] == ["fit"] or (words[:1] == ["advise"] and "--try" in words)
     if takes_program and "--" in words:
-        # What follows belongs to the program; options may stand after the script.
+        # Words after `--` belong to the program; options may also follow the script.
         border = words.index("--")
         words, program_arguments = words[:border], words[border + 1 :]
     _let_output_take_any_character()

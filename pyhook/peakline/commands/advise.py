@@ -1,4 +1,4 @@
-"""``peakline advise``: what would lower the peak; with --try, measured in runs of their own."""
+"""``peakline advise``: changes that would lower the peak; with --try, each is measured in a run."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Run this program as it is, then with each change that needs no edit, then with all"
         " that help; what follows -- are its arguments, or the program (-- torchrun ...)",
     )
-    # With --try no file is read, so none is looked for.
+    # --try reads no file, so do not search for one.
     parser.set_defaults(folder_gives=lambda args: HEAVIEST if args.program is None else WHOLE)
     names = ", ".join("checkpoint=MODULES" if one == "checkpoint" else one for one in CHANGES)
     parser.add_argument(
@@ -90,7 +90,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the advice of each file, or try changes. 1: no change ran through; 2: bad use."""
+    """Print the advice of each file, or try changes. Returns 1 if no change ran through."""
     if args.program is not None:
         return _run_trials(args)
     print_reports(args, NAME, options.report_options(args, _TOP))
@@ -138,7 +138,7 @@ def _failure_of(base: Measured) -> list[str]:
 
 @contextlib.contextmanager
 def _progress() -> Iterator[Callable[[str], None]]:
-    """Show on a terminal what runs; call the result when a run begins."""
+    """Show the current run on a terminal; call the yielded function when a run begins."""
     if not sys.stderr.isatty():
         yield lambda _text: None
         return

@@ -1,4 +1,4 @@
-"""``peakline check``: a gate for CI: limits, and a baseline."""
+"""``peakline check``: a gate for CI with limits and a baseline."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Judge every file. 0: every limit holds; 1: one does not."""
+    """Check every file. Returns 0 if every limit holds, else 1."""
     from peakline.differences import gate
 
     if args.max_peak is None and not args.max_phase and not args.baseline:
@@ -92,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _baselines_of(args: argparse.Namespace) -> dict[str, str]:
-    """Return the baseline of every file where it is a folder: the same rank, else the heaviest."""
+    """Return the baseline of every file; in a folder, the same rank, else the heaviest."""
     if not args.baseline or not is_folder(args.baseline):
         return {}
     base = run_in(args.baseline)
@@ -136,7 +136,7 @@ def _judge_phase(phases: Side, name: str, limit: int, args: argparse.Namespace) 
 def _lines_of(
     path: str, args: argparse.Namespace, *, to_match: bool = False, phase: str | None = None
 ) -> Side:
-    """Return what lines hold at the peak, or at the peak within a phase."""
+    """Return the lines that hold memory at the peak, or at the peak within a phase."""
     from dataclasses import replace
 
     from peakline.differences import side, summary
@@ -148,7 +148,8 @@ def _lines_of(
 
     def of_summary(found: dict[str, Any], name: str) -> Side:
         lines = summary.side_of_summary(found, name)
-        return lines if phase is None else replace(lines, rows=())  # it has those of the peak
+        # its lines are those of the peak of the run
+        return lines if phase is None else replace(lines, rows=())
 
     return load_side(
         path,

@@ -1,4 +1,4 @@
-"""``peakline diff``: what one run holds more or less than another."""
+"""``peakline diff``: how much more or less one run holds than another."""
 
 from __future__ import annotations
 

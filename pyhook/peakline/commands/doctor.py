@@ -1,4 +1,4 @@
-"""``peakline doctor``: what works on this machine, what does not, and why."""
+"""``peakline doctor``: checks which features work on this machine, and explains failures."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ EXAMPLES = "peakline doctor --build"
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the doctor: a subject, whether it is fine, and what was seen."""
+    """One line of the doctor: a subject, whether it is fine, and the evidence."""
 
     subject: str
     ok: bool
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the findings; 0 when everything that is needed works, 1 when not."""
+    """Print the findings. Returns 0 if everything required works, else 1."""
     findings = list(examine(args.python or None, build=args.build))
     if args.json:
         write_json([asdict(finding) for finding in findings], indent=2)
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def print_audit(python: str | None) -> None:
-    """Print how the CUDA symbols of this torch are served by the simulated GPU."""
+    """Print how the simulated GPU serves the CUDA symbols of this torch."""
     try:
         lines = audit_simulated_gpu(find_torch(python)).rstrip("\n").splitlines()
     except BuildError:
@@ -74,7 +74,7 @@ def print_audit(python: str | None) -> None:
 
 
 def examine(python: str | None, *, build: bool) -> list[Finding]:
-    """Look at everything recording needs. With ``build``, build what is missing."""
+    """Check everything that recording needs. With ``build``, build missing parts."""
     findings = [_native_libraries(), _compiler(), _interpreter()]
     try:
         torch = find_torch(python)

@@ -25,7 +25,7 @@ EXAMPLES = (
     "peakline events --kind alloc --kind free --top 0 train.peak\n"
     "peakline events --json train.peak"
 )
-# As the engine names them: kEventKindNames in report/views/events/events.h, which a test compares.
+# The engine's names: kEventKindNames in report/views/events/events.h; a test compares them.
 KINDS = (
     "alloc",
     "free",
@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the events as they are read."""
+    """Print the events while they are read."""
     from peakline.recording import Recording
 
     top = args.top if args.top is not None else 0 if args.json else _TOP
@@ -105,7 +105,7 @@ def _of_kinds(events: Iterable[Event], kinds: Sequence[str]) -> Iterator[Event]:
 
 
 def _print_json(recording: Recording, events: Iterable[Event]) -> None:
-    """Print one document, an event on each line; it is never whole in memory."""
+    """Print one document, an event per line, without holding all of it in memory."""
     head = {"schema_version": 1, "file": str(recording.path)}
     write_report(json_text(head)[:-1] + ', "events": [')
     comma = "\n"

@@ -20,7 +20,7 @@ from peakline.exports.asked import Asked
 
 NAME = "export"
 HELP = "Write a recording for other tools: speedscope, Perfetto, memory_viz, pprof, Parquet ..."
-_TABLES = "parquet"  # the format that may be tables
+_TABLES = "parquet"  # the format that may be a folder of tables
 EXAMPLES = (
     "peakline export speedscope train.peak\n"
     "peakline export torch-snapshot train.peak -o train.pickle\n"
@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     report_options.add_device(parser)
     report_options.add_least_size(parser)
     report_options.refuse_where(parser)
-    # Tables are of every process of every run.
+    # Tables cover every process of every run.
     parser.set_defaults(folder_gives=lambda args: WHOLE if args.format == _TABLES else HEAVIEST)
 
 
@@ -150,7 +150,7 @@ def _wants_tables(args: argparse.Namespace, form: Format) -> bool:
 
 
 def _write_tables(args: argparse.Namespace) -> int:
-    """Write a summary of each trace; those that cannot be read are named and left out."""
+    """Write a summary of each trace; unreadable traces are named and skipped."""
     if importlib.util.find_spec("pyarrow") is None:
         raise CommandError(_lacks("pyarrow", "fleet"))
     from peakline.fleet import collecting
@@ -174,7 +174,7 @@ def _write_tables(args: argparse.Namespace) -> int:
 
 
 def _files_of_runs(words: Sequence[str]) -> list[str]:
-    """Return the words with the traces of a run in place of FOLDER@ID."""
+    """Return the words, with each FOLDER@ID replaced by the traces of that run."""
     found: list[str] = []
     for word in words:
         is_run = is_folder(word) and not Path(word).is_dir()
@@ -184,7 +184,7 @@ def _files_of_runs(words: Sequence[str]) -> list[str]:
 
 @contextmanager
 def _bar(count: int) -> Iterator[Callable[[], object]]:
-    """Show how many traces are read, on a terminal."""
+    """Show on a terminal how many traces were read."""
     if not sys.stderr.isatty():
         yield lambda: None
         return

@@ -1,4 +1,4 @@
-"""``peakline fit``: on which devices does a program fit, and how large may it be."""
+"""``peakline fit``: the devices that a program fits on, and how large it may be."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME,...",
         help=f"Try these devices, as --simulate takes them (default: {_DEFAULT_DEVICES})",
     )
-    # As `peakline run` calls it.
+    # The name of this option in `peakline run`.
     parser.add_argument(
         "--simulate", dest="device", default=argparse.SUPPRESS, help=argparse.SUPPRESS
     )
@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Try them all. 0: it fits somewhere; 1: nowhere; 2: it cannot be run as asked."""
+    """Try all devices. Returns 0 if the program fits on one, 1 if on none, 2 if it cannot run."""
     attempts = plan_attempts(args)
     options = TryOptions(run_options_of(args), frame=args.frame)
     try:
@@ -98,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def plan_attempts(args: argparse.Namespace) -> list[Attempt]:
-    """Every device with every value, in the order to try them."""
+    """Return every device with every value, in the order of the attempts."""
     program = _program(args)
     devices = [name for name in args.device.split(",") if name]
     if not devices:
@@ -159,7 +159,7 @@ def _is_number(text: str) -> bool:
 
 @dataclass
 class _Sweep:
-    """What the values tried so far on one device say about larger ones."""
+    """The values tried on one device, and the bound that they imply for larger ones."""
 
     peaks: dict[float, int] = field(default_factory=dict)
     too_much: float | None = None  # the smallest number that did not fit
@@ -171,7 +171,7 @@ class _Sweep:
             self.too_much = min(value, self.too_much or value)
 
     def rules_out(self, value: float) -> bool:
-        """Whether a smaller number did not fit, and larger ones needed more wherever tried."""
+        """Return whether a smaller value did not fit and the peak always rose with the value."""
         needed = [peak for _, peak in sorted(self.peaks.items())]
         is_growing = all(one < other for one, other in itertools.pairwise(needed))
         return self.too_much is not None and value >= self.too_much and is_growing
@@ -201,7 +201,7 @@ def _try_all(
 
 @contextlib.contextmanager
 def _progress(count: int) -> Iterator[Callable[[str], None]]:
-    """Show on a terminal which attempt runs; call the result when one begins."""
+    """Show the current attempt on a terminal; call the yielded function when one begins."""
     if not sys.stderr.isatty():
         yield lambda _text: None
         return

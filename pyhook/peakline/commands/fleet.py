@@ -31,7 +31,7 @@ EXAMPLES = (
 _SCHEMA_VERSION = 1
 _TOP = 20
 _MANY_FILES = 2000
-_LEAST_ROOM = 20  # of the last column, however narrow the terminal is
+_LEAST_ROOM = 20  # columns of the last column, however narrow the terminal is
 _MODULES = {"duckdb": "duckdb", "spark": "pyspark"}
 
 
@@ -120,7 +120,7 @@ def _count(text: str) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Answer, or compact."""
+    """Answer a question, or compact the fleet."""
     question = _question_of(args)
     try:
         if args.compact:
@@ -268,7 +268,7 @@ def _print_json(
 
 @contextmanager
 def _asking(engine: str) -> Iterator[Progress | None]:
-    """Show how far DuckDB is; Spark shows it itself where it is told that somebody looks on."""
+    """Show the progress of DuckDB; Spark shows its own if it is told that a terminal is there."""
     if engine == "spark":
         yield (lambda _: None) if sys.stderr.isatty() else None
         return

@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def write_page(args: argparse.Namespace, tab: str) -> int:
-    """Write the page, opened at this tab, and say so."""
+    """Write the page, opened at this tab, and print its name."""
     output, shown = make_file(_options_of(args, tab))
     write_lines(f"Wrote {output} ({output.stat().st_size / 1e6:.1f} MB); open it in a browser")
     suggest_for(shown, "table --by category")

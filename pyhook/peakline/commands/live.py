@@ -1,4 +1,4 @@
-"""``peakline live``: follow the trace of a program while it runs."""
+"""``peakline live``: follow the trace of a running program."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ NAME = "live"
 HELP = "Follow a running program: level, peak, phase and step, the lines that hold most now."
 EXAMPLES = "peakline live 4242\npeakline live train.peak\npeakline live --once train.peak"
 
-_LEVELS = 120  # parts of the time read for the chart
-_WORK_SHARE = 4  # a trace is read again after this many times the time that reading took
+_LEVELS = 120  # points of the chart over time
+_WORK_SHARE = 4  # the pause between readings is at least this many times the duration of a reading
 _WAIT_FOR_TRACE_SECONDS = 0.5
 
 
@@ -59,7 +59,7 @@ def _seconds(text: str) -> float:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Show the trace until its program has ended, or the user has."""
+    """Show the trace until its program ends or the user stops."""
     try:
         path = _trace_of(args.source)
         states = _follow(path, args)
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _trace_of(source: str) -> str:
-    """Return the file; waits for the first block of a process that has not made one yet."""
+    """Return the trace; waits for the first block of a process that has none yet."""
     if not is_process_id(source):
         return source
     from peakline.recording.live_state import is_readable, traces_of_process
@@ -110,7 +110,7 @@ def _name_others(traces: list[str]) -> None:
 
 
 def _follow(path: str, args: argparse.Namespace) -> Iterator[LiveState]:
-    """Read the trace again and again, until nobody writes it any more."""
+    """Read the trace repeatedly, until no process writes it any more."""
     from peakline.recording.live_state import read_state
 
     engine = report_engine()
@@ -120,7 +120,7 @@ def _follow(path: str, args: argparse.Namespace) -> Iterator[LiveState]:
         try:
             state = read_state(engine.Trace(path), args.top, _LEVELS)
         except engine.TraceError as error:
-            # A file that was just made has no event yet.
+            # A new file has no event yet.
             if not is_first or not _is_being_written(path):
                 raise CommandError(str(error)) from error
             time.sleep(_WAIT_FOR_TRACE_SECONDS)
@@ -149,7 +149,7 @@ def _print_each(states: Iterator[LiveState]) -> None:
 
 
 def _show(states: Iterator[LiveState]) -> None:
-    """On a terminal each reading takes the place of the one before."""
+    """Replace each reading by the next one on a terminal."""
     from rich.live import Live
 
     from peakline.terminal.live import screen_of

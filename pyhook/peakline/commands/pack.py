@@ -1,4 +1,4 @@
-"""``peakline pack``: a trace in a small fraction of its size."""
+"""``peakline pack``: packs a trace to a small fraction of its size."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _level(text: str) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Pack one file; the old packed one is replaced only when the new one is whole."""
+    """Pack one file; an old packed file is replaced only when the new one is complete."""
     if args.summary:
         return _write_summary(args)
     output = Path(args.output or args.file + _SUFFIX)

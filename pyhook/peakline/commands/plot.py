@@ -1,4 +1,4 @@
-"""``peakline plot``: a figure of a trace as a file, for papers and slides."""
+"""``peakline plot``: writes a figure of a trace to a file, for papers and slides."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FORMATS = (".png", ".svg", ".pdf")
 
 _WIDTH_INCHES = 7.0
 _HEIGHT_INCHES = 3.2
-_BAR_INCHES = 0.26  # of height for each bar
+_BAR_INCHES = 0.26  # height of a bar
 _DOTS_PER_INCH = 200
 
 
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
 def _write(args: argparse.Namespace, output: Path) -> None:
     import matplotlib.pyplot as plt
 
-    # Text stays text in the file, so that it can be found and set in another font.
+    # Keep text as text in the file, so that it can be searched and set in another font.
     with plt.rc_context({"svg.fonttype": "none", "pdf.fonttype": 42, "font.size": 9}):
         figure, axes = plt.subplots(layout="constrained")
         try:
@@ -103,7 +103,7 @@ def _write(args: argparse.Namespace, output: Path) -> None:
 
 
 def _draw(axes: Axes, args: argparse.Namespace) -> int:
-    """Draw what was asked for; returns how many bars there are."""
+    """Draw the requested figure; returns the number of bars."""
     from peakline.pages import plots
     from peakline.pages.data import read_page
 
@@ -144,7 +144,7 @@ def _open(path: str) -> Trace:
 
 
 def _rank_name(path: str, trace: Trace) -> str:
-    """The rank where the trace knows it, else the file."""
+    """Return the rank if the trace knows it, else the file name."""
     rank = trace.info()["meta"].get("rank", "")
     return f"rank {rank}" if rank else trace_stem(path)
 

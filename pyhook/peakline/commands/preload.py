@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the path; builds the part for the installed torch, and says when it cannot."""
+    """Print the path; builds the part for the installed torch, and reports a failure to build."""
     library = NATIVE_FOLDER / "libpeakline_preload.so"
     if not library.exists():
         say(f"peakline: error: {library} is missing: build it with `make build`")

@@ -1,4 +1,4 @@
-"""``peakline ranks``: the processes of a run beside each other."""
+"""``peakline ranks``: compares the processes of a run."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _suggest(found: Run, files: Sequence[str]) -> None:
 
 @contextmanager
 def _progress(count: int) -> Iterator[Callable[[int], object]]:
-    """Show how many traces were read, where there are many."""
+    """Show how many traces were read, if there are many."""
     if count < _PROGRESS_FROM or not sys.stderr.isatty():
         yield lambda _: None
         return

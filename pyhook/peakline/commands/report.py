@@ -1,4 +1,4 @@
-"""``peakline report``: the report of a program that runs, without stopping it."""
+"""``peakline report``: reports on a running program without stopping it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     options = report_options.report_options(args, _TOP)
     documents = []
     for place, path in enumerate(args.files):
-        # One number for the text and the page of one moment.
+        # The text and the page of one moment have the same number.
         name = _free_name(Path(path))
         if args.json:
             documents.append(_made(path, options, as_json=True))
@@ -83,7 +83,7 @@ def _made(path: str, options: Options, *, as_json: bool = False) -> Any:
 
 
 def _free_name(trace: Path) -> Path:
-    """Return NAME.<n>.txt beside a trace, of which there is no text and no page."""
+    """Return a NAME.<n>.txt beside a trace for which neither a text nor a page exists."""
     stem = trace_stem(trace)
     names = (trace.with_name(f"{stem}.{number}.txt") for number in count(1))
     return next(one for one in names if not (one.exists() or one.with_suffix(".html").exists()))

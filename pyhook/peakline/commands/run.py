@@ -42,7 +42,7 @@ _FORWARDED_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGU
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the program; returns its exit code, or 2 when it cannot be run as asked."""
+    """Run the program; returns its exit code, or 2 if it cannot be run."""
     options = options_of(args)
     problem = problem_of_words(args, options)
     if problem:
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def run_and_report(options: RunOptions, plan: Plan, misplaced_words: Sequence[str]) -> int:
-    """Execute the plan and say what was recorded; returns the status as `execute` does.
+    """Execute the plan and report the recording; returns the status as `execute` does.
 
     Raises:
         OSError: the command cannot be run.
@@ -109,7 +109,7 @@ def run_and_report(options: RunOptions, plan: Plan, misplaced_words: Sequence[st
         from peakline.commands.running import after_run
         from peakline.runs.outlines import store_outlines
 
-        # Whatever becomes of the report, the status is the program's.
+        # Even if the report fails, the status is the program's.
         with failing_alone("the report of this run ends here"):
             paths = find_traces(plan.run_id, plan.output, started)
             with failing_alone("ranks will be compared without their outlines"):
@@ -128,7 +128,7 @@ def run_and_report(options: RunOptions, plan: Plan, misplaced_words: Sequence[st
 
 
 def end_by_signal(number: int) -> None:
-    """End as the program ended, so that our caller sees what it would have seen."""
+    """End by the same signal as the program, so that our caller sees the program's status."""
     # The program has left its core file, if any; ours would replace it.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if number not in (signal.SIGKILL, signal.SIGSTOP):
@@ -138,7 +138,7 @@ def end_by_signal(number: int) -> None:
 
 
 def execute(plan: Plan, *, says_where: bool = False, reports: SignalReports | None = None) -> int:
-    """Run the command and return its status; negative: minus the signal that ended it."""
+    """Run the command and return its status; minus the signal number if a signal ended it."""
     if plan.ranks is not None:
         _say_where(plan, None, says_where)
         job = Job(plan.command, plan.environment, plan.ranks)
@@ -155,7 +155,7 @@ def execute(plan: Plan, *, says_where: bool = False, reports: SignalReports | No
 def _say_where(plan: Plan, process: int | None, is_wanted: bool) -> None:
     if not is_wanted:
         return
-    # Other programs, and launchers, start several that use the GPU, or none.
+    # Launchers and non-Python programs may start several processes that use the GPU, or none.
     starts_others = plan.program[0] == "-m" and plan.program[1].startswith(_LAUNCHERS)
     is_program = plan.is_python and not starts_others
     own_process = process if is_program and not _may_spawn(plan.program[0]) else None
@@ -166,7 +166,7 @@ def _say_where(plan: Plan, process: int | None, is_wanted: bool) -> None:
 
 
 def _may_spawn(script: str) -> bool:
-    """Whether a script may leave the GPU to processes of its own, which have other numbers."""
+    """Return whether a script may start processes that use the GPU, with other process ids."""
     try:
         return b"multiprocessing" in Path(script).read_bytes()
     except OSError:
@@ -177,7 +177,7 @@ def _may_spawn(script: str) -> bool:
 def _signals_to(
     process: subprocess.Popen[bytes] | Job, reports: SignalReports | None
 ) -> Iterator[None]:
-    # Ctrl-C reaches the program from the terminal itself: we only must not die before it.
+    # The terminal sends Ctrl-C to the program itself; we must only survive it.
     previous = {signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN)}
     for number in _FORWARDED_SIGNALS:
         previous[number] = signal.signal(number, lambda n, _frame: process.send_signal(n))

@@ -1,4 +1,4 @@
-"""``peakline tree``: the live set by call stack, to walk through in the terminal."""
+"""``peakline tree``: browse the live set by call stack in the terminal."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _document(trace: Any, args: argparse.Namespace, walks: bool) -> dict[str, Any]:
-    """Return the tree; to walk through, all of it, each node with its categories if known."""
+    """Return the tree; for browsing, all of it, with the categories of each node if known."""
     options: dict[str, Any] = dict(report_options.named_options(args))
     if not walks:
         top = _TOP if args.top is None else args.top

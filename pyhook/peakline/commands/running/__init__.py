@@ -1,1 +1,1 @@
-"""What `peakline run` and `peakline fit` share: ranks, simulated devices, the end of a run."""
+"""Shared by `peakline run` and `peakline fit`: ranks, simulated devices, the end of a run."""

@@ -1,4 +1,4 @@
-"""What ``peakline run`` prints when the program has ended: table, traces, next commands."""
+"""Prints the end of ``peakline run``: table, traces, next commands."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     pass
 
 _PLACES_SHOWN = 8
-_AUTOPSY_ROWS = 5  # of each of its tables: all of it on one screen
+_AUTOPSY_ROWS = 5  # of each of its tables, so that all fits on one screen
 _CAUSE = "the cause, and what to change"
 _ADVICE = "what would lower the peak, and by how much"
-# In fewer events most bytes of a file are names and stacks.
+# With fewer events, names and stacks are most of the file.
 _EVENTS_FOR_AN_AVERAGE = 200_000
 
 
@@ -40,11 +40,11 @@ class _Recorded:
     peak_bytes: int
     event_count: int
     row_count: int
-    refused: int  # requests that a device could not serve
+    refused: int  # requests that a device refused
 
 
 def name_files(paths: list[Path], page: str = "") -> None:
-    """Name the traces and the page, which is all that a quiet run says."""
+    """Name the traces and the page; a quiet run prints nothing else."""
     for path in paths:
         say(f"peakline: wrote {path} ({size_of(path.stat().st_size)})")
     if page:
@@ -52,9 +52,9 @@ def name_files(paths: list[Path], page: str = "") -> None:
 
 
 def report(paths: list[Path], end: RunEnd, top: int, page: str = "") -> None:
-    """Print the table of the heaviest process, what the recording cost, and what to do next.
+    """Print the table of the heaviest process, the cost of the recording, and the next commands.
 
-    `page` says what became of the page, where one was asked for.
+    `page` is the sentence about the page, if one was requested.
     """
     if not paths:
         reason = end.why_nothing()
@@ -109,7 +109,7 @@ def _show_heaviest(heaviest: _Recorded, count: int, top: int, *, says_end: bool)
 
 
 def _ran_out(one: _Recorded) -> tuple[str, str] | None:
-    """Return the command that shows why, where a refused request ended the process."""
+    """Return the command that shows the cause, if a refused request ended the process."""
     if not one.refused:
         return None
     with (
@@ -122,7 +122,7 @@ def _ran_out(one: _Recorded) -> tuple[str, str] | None:
 
 
 def _say_why(ran_out: Sequence[_Recorded], count: int) -> None:
-    """Print the autopsy of the first process, and which others of `count` ran out of memory."""
+    """Print the autopsy of the first process, and the others of `count` that ran out of memory."""
     first, *others = ran_out
     if count > 1:
         say(f"{count} processes recorded; the one of {first.path.name} ran out of memory:")
@@ -135,9 +135,9 @@ def _say_why(ran_out: Sequence[_Recorded], count: int) -> None:
 
 
 def write_page(paths: Sequence[Path], *, force: bool) -> str:
-    """Write one page of all traces, beside the first; returns the sentence that says so.
+    """Write one page of all traces, beside the first; returns the sentence about it.
 
-    No page is no failure of the program: then "".
+    If the page cannot be written, the run still succeeds; returns "".
     """
     output = page_beside(paths[0])
     with failing_alone("no page was written"):
@@ -148,7 +148,7 @@ def write_page(paths: Sequence[Path], *, force: bool) -> str:
 
 
 def report_unmatched(paths: list[Path], rules: Sequence[str]) -> None:
-    """Say which rules of --assume matched no value, and what there was to match."""
+    """Report the rules of --assume that matched no value, and the values that a rule can match."""
     traces = [report_engine().Trace(str(path)) for path in paths]
     matched = {key for trace in traces for key in trace.info()["meta"]}
     unmatched = [rule for rule in rules if f"assumption_matched {rule}" not in matched]

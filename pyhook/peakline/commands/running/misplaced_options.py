@@ -1,4 +1,4 @@
-"""Options of peakline that stand behind the program, where they are arguments of the program."""
+"""Finds options of peakline after the program, where they are arguments of the program."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _SIMULATE = "--simulate"
 
 
 def problem_of_device_behind(program: Sequence[str]) -> str:
-    """Return what to type where a device was named behind the program; '' where none was.
+    """Return a correction if a device is named after the program, else ''.
 
-    Other options may well be the program's own: see `misplaced`.
+    Other options may belong to the program: see `misplaced`.
     """
     if program[:1] == ["--"]:
         return ""
@@ -35,7 +35,7 @@ def _parts(word: str) -> list[str]:
 
 
 def misplaced(program: Sequence[str], own_options: Sequence[str]) -> list[str]:
-    """Return the words behind a program that are long options of `peakline run`."""
+    """Return the words after a program that are long options of `peakline run`."""
     if program[0] == "--":
         return []
     names = [word.split("=")[0] for word in program[1:]]

@@ -60,10 +60,10 @@ def add_steps_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def simulated_device(text: str) -> str:
-    """Return the device that --simulate names.
+    """Return the device of --simulate.
 
     Raises:
-        argparse.ArgumentTypeError: there is none of this name.
+        argparse.ArgumentTypeError: there is no such device.
     """
     if text and (problem := problem_of_device(text)):  # '' is the default
         raise argparse.ArgumentTypeError(problem)
@@ -71,7 +71,7 @@ def simulated_device(text: str) -> str:
 
 
 def run_options_of(args: argparse.Namespace) -> RunOptions:
-    """Return how `fit` and `advise --try` run the program."""
+    """Return the options with which `fit` and `advise --try` run the program."""
     return RunOptions(
         python=args.python,
         assume=args.assume,

@@ -1,4 +1,4 @@
-"""The options of ``peakline run`` as words of its command line."""
+"""The command line options of ``peakline run``."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         help="Run on a simulated GPU: h200, a100-80, h200x8, h100:40GiB (another size)",
     )
-    # As `peakline fit` calls it.
+    # The name of this option in `peakline fit`.
     parser.add_argument("--device", dest="simulate", type=simulated_device, help=argparse.SUPPRESS)
     parser.add_argument(
         "--world",
@@ -164,7 +164,7 @@ def options_of(args: argparse.Namespace) -> RunOptions:
 
 
 def problem_of_words(args: argparse.Namespace, options: RunOptions) -> str:
-    """Return what is wrong with the options as they were typed, or ''."""
+    """Return the problem of the typed options, or ''."""
     if args.rank is not None and args.world is None:
         return "--rank needs --world N, the number of ranks of the job"
     if args.rank is not None and args.ranks is not None:

@@ -1,1 +1,1 @@
-"""What the commands share: options, errors, output files, the table of reports."""
+"""Helpers of the commands: options, errors, output files, the table of reports."""

@@ -1,4 +1,4 @@
-"""The finding that the end of a run says unasked."""
+"""Finds the fault that the end of a run reports by itself."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def fault_line(trace: Trace, event_count: int) -> str:
-    """Return the largest fault that holds a tenth of the peak, in a sentence; '' for none.
+    """Return the largest fault that holds a tenth of the peak, as a sentence; '' for none.
 
     "640.0 MB of the peak: values are kept on the device from pass to pass at eval.py:11"
     """
     if event_count > report_engine().MOST_EVENTS_UNASKED:
         return ""
     document: dict[str, Any] = {"advice": []}
-    with suppress(report_engine().TraceError):  # the events of the peak are not kept
+    with suppress(report_engine().TraceError):  # the trace did not keep the events of the peak
         document = json.loads(trace.report("advise", json=True, cwd=here()))
     for one in document["advice"]:
         size = one["saves_bytes"] or one["held_bytes"]

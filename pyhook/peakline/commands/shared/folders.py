@@ -1,4 +1,4 @@
-"""A folder in place of a trace: the run in it, or its heaviest process."""
+"""Accepts a folder instead of a trace: the run in it, or its heaviest process."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from peakline.base.sizes import size_of
 if TYPE_CHECKING:
     from peakline.runs.find import Run
 
-# What a command makes of a folder, in `folder_gives` of its arguments: one of these, or a function
-# of the arguments that returns one.
+# How a command treats a folder, as `folder_gives` of its arguments: one of these, or a function of
+# the arguments that returns one.
 HEAVIEST = "heaviest"  # one trace
 ALL = "all"  # every rank
-WHOLE = "whole"  # the folder itself: the command looks for the run
+WHOLE = "whole"  # the folder itself: the command finds the run
 _RUNS_LISTED = 5
 _HERE = "."
 
 
 def open_folders(args: argparse.Namespace) -> None:
-    """Put traces where a command was given a folder, which becomes `folder` of the arguments.
+    """Replace a folder in the arguments by its traces, and keep it as `folder` of the arguments.
 
     Raises:
         CommandError: a folder has no traces.
@@ -55,12 +55,12 @@ def _has_folder(words: Sequence[str]) -> bool:
 
 
 def is_folder(word: str) -> bool:
-    """Whether this names a folder, or a run in one: FOLDER@ID."""
+    """Return whether this names a folder, or a run in one: FOLDER@ID."""
     return _split(word) is not None
 
 
 def _split(word: str) -> tuple[Path, str] | None:
-    """Return the folder, and the id of the run behind an @; None where the word is no folder."""
+    """Return the folder, and the run id after an @; None if the word is no folder."""
     path = Path(word)
     if path.is_dir():
         return path, ""
@@ -80,7 +80,7 @@ def _traces_of(word: str, gives: str) -> list[str]:
 
 
 def run_in(word: str) -> Run:
-    """Return the run in a folder, the newest of several; FOLDER@ID chooses.
+    """Return the newest run in a folder, or the one that FOLDER@ID chooses.
 
     Raises:
         CommandError: there is no trace in it, or no such run.
@@ -105,10 +105,10 @@ def run_in(word: str) -> Run:
 
 
 def chosen_run(words: Sequence[str]) -> Run:
-    """Return the run that a folder, or the traces of its ranks, are of.
+    """Return the run of a folder, or of the traces of its ranks.
 
     Raises:
-        CommandError: they are of several runs, or of none.
+        CommandError: they belong to several runs, or to none.
     """
     from peakline.runs.find import runs_of
 
@@ -141,7 +141,7 @@ def _described(run: Run) -> str:
 
 
 def heaviest_of(found: Run, word: str) -> str:
-    """Return the trace of the heaviest process of the run that `word` names, and say so.
+    """Return the trace of the heaviest process of the run that `word` names, and print its name.
 
     Raises:
         CommandError: none of its traces can be read.

@@ -1,4 +1,4 @@
-"""Growth as the commands show it: the exit code of `leaks`, lines below `summary`."""
+"""Shows growth in commands: the exit code of `leaks`, lines below `summary`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def growth_status(args: argparse.Namespace, options: Options) -> int:
-    """Return 1 when --fail-on-growth is given and something grows in one of the files."""
+    """Return 1 if --fail-on-growth is given and something grows in one of the files."""
     if not args.fail_on_growth:
         return 0
     return int(any(_has_growth(path, options) for path in args.files))
@@ -23,13 +23,14 @@ def growth_status(args: argparse.Namespace, options: Options) -> int:
 def _has_growth(path: str, options: Options) -> bool:
     document = leaks_document(report_engine().Trace(path), {**options, "top": 0})
     reserved = document["reserved_growth"]
-    # Blocks that are too small come of inputs that differ, and torch frees them before it runs out.
+    # Fragments come from inputs of different sizes, and torch frees them before it runs out of
+    # memory.
     is_kept = reserved and reserved["is_certain"] and reserved["cause"] != "fragments"
     return any(not row["is_slow"] for row in document["growth"]) or bool(is_kept)
 
 
 def print_growth(args: argparse.Namespace) -> None:
-    """Print below a report what surely grows in each file."""
+    """Print certain growth in each file, below a report."""
     for path in args.files if not args.json else []:
         name = f"{path}: " if len(args.files) > 1 else ""
         lines = growth_of_file(path)

@@ -1,4 +1,4 @@
-"""What to type after a request that was refused: the command that shows its cause."""
+"""Finds the command that shows the cause of a refused request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FREE_AND_OF_NO_USE = ("fragmented", "pinned", "other_stream", "other_pool", "pi
 
 
 def cause_of(document: dict[str, Any]) -> tuple[str, str]:
-    """Return the command for the request of a document of ``oom --json``, and what it shows."""
+    """Return the command for the request of a document of ``oom --json``, and its description."""
     one = document["ooms"][0]
     at = "oom" if one["number"] == document["refused"] else f"oom@{one['number']}"
     missing = one["missing_bytes"]
@@ -26,7 +26,7 @@ def cause_of(document: dict[str, Any]) -> tuple[str, str]:
 
 
 def command_after_oom(path: str, options: Options) -> str:
-    """Return what to type after `peakline oom` of a file."""
+    """Return the next command after `peakline oom` of a file."""
     text = report_engine().Trace(path).report("oom", json=True, **{**options, "top": 1})
     command, _ = cause_of(json.loads(text))
     return command

@@ -1,4 +1,4 @@
-"""Two runs, each of several ranks: which trace is compared with which."""
+"""Pairs the traces of two runs that have several ranks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Pair:
-    """A rank in both runs. Paths are None and bytes 0 where it is in one only."""
+    """A rank of two runs. Path None and 0 bytes: the rank is missing in that run."""
 
     rank: int
     before: str | None
@@ -27,15 +27,15 @@ class Pair:
 
     @property
     def delta_bytes(self) -> int:
-        """How much higher its peak is after."""
+        """How much higher the peak is in the second run."""
         return self.bytes_after - self.bytes_before
 
 
 def paired(before: str, after: str) -> tuple[str, str] | list[Pair]:
-    """Return the ranks of two folders beside each other, or one trace of each side.
+    """Return the paired ranks of two folders, or one trace of each side.
 
-    A side is a file, or a folder, of which the heaviest process is compared where not both sides
-    are runs with ranks.
+    A side is a file or a folder. Unless both sides are runs with ranks, the heaviest process of a
+    folder is compared.
 
     Raises:
         CommandError: a folder has no traces.
@@ -70,10 +70,10 @@ def _peaks(run: Run) -> Peaks:
 
 
 def chosen_pair(pairs: Sequence[Pair], rank: int | None) -> Pair:
-    """Return the pair of a rank, or the one whose peak changed most.
+    """Return the pair of a rank, or the pair whose peak changed most.
 
     Raises:
-        CommandError: the rank is not in both runs, or none is.
+        CommandError: the rank is missing in a run, or no rank is in both.
     """
     whole = [pair for pair in pairs if pair.before is not None and pair.after is not None]
     if rank is not None:
@@ -86,7 +86,7 @@ def chosen_pair(pairs: Sequence[Pair], rank: int | None) -> Pair:
 
 
 def pairs_text(pairs: Sequence[Pair], top: int) -> list[str]:
-    """Return the peaks of all ranks, those that changed most first."""
+    """Return the peaks of all ranks, the largest change first."""
     ordered = sorted(pairs, key=lambda pair: (-abs(pair.delta_bytes), pair.rank))
     shown = ordered[:top] if top else ordered
     cells = [

@@ -1,4 +1,4 @@
-"""The argument parser: every error shows the usage of its own command, and names what was meant."""
+"""The argument parser: errors show the usage of the command, and suggest the intended word."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class CommandParser(argparse.ArgumentParser):
         add_arguments: Callable[[argparse.ArgumentParser], None] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Take `examples`, lines that --help shows last.
+        """Take `examples`, lines at the end of --help.
 
-        `add_arguments` is called when this command is to be parsed: it may need the report engine,
-        which the other commands and `peakline --help` do without.
+        `add_arguments` runs only when this command is parsed: it may need the report engine, which
+        the other commands and `peakline --help` do not load.
         """
         self._add_arguments = add_arguments
         epilog = "Example:\n" + "\n".join(f"  {line}" for line in examples.splitlines())
@@ -38,7 +38,7 @@ class CommandParser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
-        """Refuse what is left over here, where the usage is that of the command."""
+        """Refuse unknown words here, where the usage is that of the command."""
         if self._add_arguments is not None:
             self._add_arguments(self)
             self._add_arguments = None
@@ -49,9 +49,9 @@ class CommandParser(argparse.ArgumentParser):
         return found, []
 
     def _fill_late_positionals(self, found: Any, unknown: list[str]) -> None:
-        """Take words behind options for arguments that may be left out.
+        """Assign words that follow options to arguments that may be left out.
 
-        argparse finds that one is left out when it sees the first option, and looks no further.
+        argparse decides at the first option that such an argument is absent.
         """
         for action in self._get_positional_actions():
             given = getattr(found, action.dest, None)
@@ -78,7 +78,7 @@ def _begins_with_word(words: Sequence[str]) -> bool:
 
 
 def refuse_option(parser: argparse.ArgumentParser, option: str, reason: str) -> None:
-    """Let an option that other commands have say why this one has not."""
+    """Give a reason when this command lacks an option that other commands have."""
 
     class Refusal(argparse.Action):
         def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:

@@ -1,4 +1,4 @@
-"""Prints the report of every file: for people, or as JSON."""
+"""Prints the report of every file, as text or as JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def print_reports(args: argparse.Namespace, name: str, options: Options) -> None:
     """Print the report of this name for every file.
 
-    Reports for people stand one after the other; JSON is one document.
+    Text reports follow each other; JSON is one document.
     """
     files: list[str] = args.files
     if args.json:
@@ -41,7 +41,7 @@ def print_reports(args: argparse.Namespace, name: str, options: Options) -> None
 
 
 def all_rows_command(words: Sequence[str]) -> str:
-    """Return the command that was typed, as it shows all rows."""
+    """Return the typed command, changed to show all rows."""
     kept: list[str] = []
     for word in words:
         if kept[-1:] == ["--top"]:
@@ -52,6 +52,6 @@ def all_rows_command(words: Sequence[str]) -> str:
 
 
 def suggest(args: argparse.Namespace, command: str) -> None:
-    """End a text report with the command to type next, away from piped output."""
+    """End a text report on a terminal with the command to type next."""
     if not args.json:
         suggest_for(args.files[0], command)

@@ -1,4 +1,4 @@
-"""The options of the commands that print reports, each added by one function."""
+"""Options of the commands that print reports; one function adds each."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from peakline.commands.shared.parser import refuse_option
 if TYPE_CHECKING:
     from peakline._report import Options
 
-_LAST_REQUEST = "oom"  # as --at takes it
+_LAST_REQUEST = "oom"  # a value of --at
 
 
 def option_words(option: str) -> dict[str, str]:
-    """Return what an option takes, each word with its meaning.
+    """Return the values of an option, each with its meaning.
 
-    The engine states it, so that --help of a command on traces needs the engine. A copy: a command
-    may leave words out of its own.
+    The engine defines them, so --help of a command on traces needs the engine. The result is a
+    copy: a command may remove values that it does not support.
     """
     return dict(cast("dict[str, str]", report_engine().CHOICES[option]))
 
@@ -53,7 +53,7 @@ def add_files(parser: argparse.ArgumentParser) -> None:
 
 
 def add_grouping(parser: argparse.ArgumentParser) -> None:
-    """Add what decides which rows there are."""
+    """Add the options that choose the grouping."""
     keys = [f"{name} ({meaning})" for name, meaning in option_words("by").items()]
     parser.add_argument(
         "--by",
@@ -84,7 +84,7 @@ def add_where(parser: argparse.ArgumentParser) -> None:
 
 
 def refuse_where(parser: argparse.ArgumentParser) -> None:
-    """Say which commands have --where."""
+    """Refuse --where, and name the commands that have it."""
     refuse_option(
         parser,
         "--where",
@@ -94,7 +94,7 @@ def refuse_where(parser: argparse.ArgumentParser) -> None:
 
 
 def add_modules(parser: argparse.ArgumentParser) -> None:
-    """Add how paths of modules are shown."""
+    """Add the options that show paths of modules."""
     parser.add_argument(
         "--depth",
         type=row_count,
@@ -110,7 +110,7 @@ def add_modules(parser: argparse.ArgumentParser) -> None:
 
 
 def add_frames(parser: argparse.ArgumentParser) -> None:
-    """Add which frame stands for a stack, and how it is shown."""
+    """Add the options that choose the frame of a stack and how it is shown."""
     frames = [f"{meaning} ({name})" for name, meaning in option_words("frame").items()]
     add_frame_argument(
         parser,
@@ -154,7 +154,7 @@ def add_moment(parser: argparse.ArgumentParser) -> None:
 
 
 def add_during(parser: argparse.ArgumentParser, meaning: str) -> None:
-    """Add --during; `meaning` says what a part of the run changes."""
+    """Add --during; `meaning` describes the effect of a part of the run."""
     parser.add_argument(
         "--during",
         metavar="PART",
@@ -164,7 +164,7 @@ def add_during(parser: argparse.ArgumentParser, meaning: str) -> None:
 
 
 def add_request(parser: argparse.ArgumentParser) -> None:
-    """Add --nth, which is an --at of its own."""
+    """Add --nth, a special --at."""
     parser.add_argument(
         "--nth",
         dest="at",
@@ -205,12 +205,12 @@ def add_measure(parser: argparse.ArgumentParser) -> None:
 
 
 def add_every_measure(parser: argparse.ArgumentParser) -> None:
-    """Add --measure with the levels of the driver."""
+    """Add --measure with the driver's levels."""
     _add_measure(parser, option_words("every-measure"))
 
 
 def add_level_measure(parser: argparse.ArgumentParser) -> None:
-    """Add --measure of a level over time."""
+    """Add --measure for a level over time."""
     words = option_words("every-measure")
     _add_measure(parser, {name: words[name] for name in words if name != "requested"})
 
@@ -226,7 +226,7 @@ def _add_measure(parser: argparse.ArgumentParser, words: dict[str, str]) -> None
 
 
 def add_device_or_sum(parser: argparse.ArgumentParser) -> None:
-    """Add --device where the sum is what is shown first."""
+    """Add --device for reports whose default is the sum of the devices."""
     parser.add_argument(
         "--device",
         default="all",
@@ -269,7 +269,7 @@ def add_fail_on_growth(parser: argparse.ArgumentParser) -> None:
 
 
 def add_whatif(parser: argparse.ArgumentParser) -> None:
-    """Add what is to be tried."""
+    """Add the settings to try."""
     parser.add_argument(
         "--set",
         dest="settings",
@@ -310,7 +310,7 @@ def add_whatif(parser: argparse.ArgumentParser) -> None:
 
 
 def add_points(parser: argparse.ArgumentParser) -> None:
-    """Add --points, which is to a chart what --top is to a table."""
+    """Add --points, the --top of a chart."""
     parser.add_argument(
         "--points",
         dest="top",
@@ -321,7 +321,7 @@ def add_points(parser: argparse.ArgumentParser) -> None:
 
 
 def refuse_selection(parser: argparse.ArgumentParser) -> None:
-    """Say why a report of the whole trace has no --at and no --device."""
+    """Refuse --at and --device for a report of the whole trace, with the reason."""
     for option in ("--at", "--device"):
         refuse_option(
             parser, option, f"stats counts the whole trace; peakline table {option} selects"
@@ -329,14 +329,14 @@ def refuse_selection(parser: argparse.ArgumentParser) -> None:
 
 
 def add_top(parser: argparse.ArgumentParser, what: str, default: int) -> None:
-    """Add --top: how many of `what` are shown."""
+    """Add --top, the number of shown `what`."""
     parser.add_argument(
         "--top", type=row_count, metavar="N", help=f"Show N {what}, 0 for all (default: {default})"
     )
 
 
 def add_terminal(parser: argparse.ArgumentParser) -> None:
-    """Add how a terminal is used."""
+    """Add the options for terminals."""
     parser.add_argument(
         "--plain",
         action="store_true",
@@ -360,7 +360,7 @@ def _point_count(text: str) -> int:
 
 
 def report_options(args: argparse.Namespace, default_top: int) -> Options:
-    """Turn parsed arguments into the engine's options. JSON has all rows by default."""
+    """Return the engine's options from parsed arguments. JSON has all rows by default."""
     top = args.top
     if top is None:
         top = 0 if args.json else default_top
@@ -373,13 +373,13 @@ def report_options(args: argparse.Namespace, default_top: int) -> Options:
 
 
 def _module_keys(args: argparse.Namespace) -> set[str]:
-    """Return the keys of --by and --where whose rows are paths of modules."""
+    """Return the keys of --by and --where that group by module path."""
     keys = args.by.split(",") + [text.partition("=")[0] for text in args.where or ()]
     return {"module", "tensor"} & {key.strip() for key in keys}
 
 
 def named_options(args: argparse.Namespace) -> Options:
-    """Return the engine's options that the command has under the same names."""
+    """Return the engine's options that have the same name in the command."""
     options: Options = {"cwd": here()}
     for name in (
         "by",

@@ -1,4 +1,4 @@
-"""The commands that print a report of the engine: one row of a table each."""
+"""The commands that print a report of the engine, one table row each."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _LEAST_COLUMNS, _MOST_COLUMNS = 20, 160
 
 @dataclass(frozen=True)
 class Report:
-    """A command of the name of its report: ``Trace.report(name, ...)`` makes it.
+    """A command with the name of its report, made by ``Trace.report(name, ...)``.
 
-    ``shows`` is what --top counts, ``top`` how many are shown without it; where ``shows`` is empty
-    another option says how much. ``next_command`` is what to type next, or finds it from the file;
-    ``next_after`` another one after rows by a key. ``below`` prints what follows the report,
-    ``status`` is the exit code then.
+    ``shows`` is the noun that --top counts, ``top`` its default; if ``shows`` is empty, another
+    option limits the rows. ``next_command`` is the command to type next, or a function that finds
+    it from the file; ``next_after`` has others by the key of --by. ``below`` prints lines after the
+    report, ``status`` returns the exit code.
     """
 
     name: str

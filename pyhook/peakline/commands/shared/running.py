@@ -1,4 +1,4 @@
-"""A process id where a trace is asked for: the trace that this process writes."""
+"""Accepts a process id instead of a trace: the trace that the process writes."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from peakline.recording.live_state import is_readable, traces_of_process
 
 
 def is_process_id(word: str) -> bool:
-    """Whether an argument is no file but the number of a process."""
+    """Return whether an argument is the number of a process and not a file."""
     return word.isascii() and word.isdigit() and not Path(word).exists()
 
 
 def name_traces(args: argparse.Namespace) -> None:
-    """Put the traces of processes in the place of their ids.
+    """Replace process ids in the arguments by traces.
 
     Raises:
-        CommandError: a process writes no trace, or several where one is asked for.
+        CommandError: a process writes no trace, or several where the command takes one.
     """
     files: list[str] | None = getattr(args, "files", None)
     if files:
@@ -38,7 +38,7 @@ def _traces_of_word(word: str) -> list[str]:
 
 
 def open_traces(process: int) -> list[str]:
-    """Return the traces that a process and those below it write, its own first.
+    """Return the traces that a process and its descendants write, its own first.
 
     Raises:
         CommandError: there are none.

@@ -1,4 +1,4 @@
-"""A run to be compared, from the file that a command was given."""
+"""Reads a run to compare from a file of the command line."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ def load_side(
     of_trace: Callable[[Recording], Side],
     of_summary: Callable[[dict[str, Any], str], Side] | None,
 ) -> Side:
-    """Return what is compared of a file, by one of two readers.
+    """Read one side of a comparison by one of two readers.
 
     Args:
         path: a trace, or a summary that `peakline pack --summary` wrote.
         of_trace: reads a trace.
-        of_summary: reads a summary; None: it has not what is asked for.
+        of_summary: reads a summary; None: summaries lack the data.
 
     Raises:
-        CommandError: the file cannot be read, or has not what is asked for.
+        CommandError: the file cannot be read, or lacks the data.
     """
     from peakline.differences import summary
     from peakline.recording import Recording

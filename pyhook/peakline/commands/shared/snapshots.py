@@ -1,4 +1,4 @@
-"""A snapshot of torch in place of a trace: commands that read traces name `peakline import`."""
+"""Refuses a torch snapshot in place of a trace, and suggests `peakline import`."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _TRACES = ("file", "files", "before", "after", "baseline")  # arguments that nam
 
 
 def refuse_snapshots(args: argparse.Namespace) -> None:
-    """Refuse a pickle where a trace should be.
+    """Refuse a pickle where the command takes a trace.
 
     Raises:
-        CommandError: with the command that makes a trace of it.
+        CommandError: with the command that converts it to a trace.
     """
     if args.command == "import":
         return
@@ -35,7 +35,7 @@ def refuse_snapshots(args: argparse.Namespace) -> None:
 
 
 def is_pickle(path: Path) -> bool:
-    """Whether a file begins as pickles do, packed by gzip or not."""
+    """Return whether a file begins like a pickle, gzipped or not."""
     if not path.is_file():
         return False
     try:
@@ -47,5 +47,5 @@ def is_pickle(path: Path) -> bool:
 
 
 def trace_name(source: Path) -> str:
-    """Return the name of the trace that is made of a snapshot."""
+    """Return the name for the trace of a snapshot."""
     return f"{Path(source.name.removesuffix('.gz')).stem}.peak"

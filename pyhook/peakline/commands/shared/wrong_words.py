@@ -1,4 +1,4 @@
-"""What was meant by a command line that begins with no command, and what to type instead."""
+"""Suggests a command for a command line that does not begin with one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def asks_for_help(words: Sequence[str]) -> list[str]:
 
 
 def problem_of_words(words: Sequence[str], known: Sequence[str]) -> str:
-    """Return why the words begin with no command, and what to type; '' when they do."""
+    """Return the reason why the words begin with no command, and a suggestion; '' if they do."""
     if not words or words[0] in (*known, "-h", "--help", "--version"):
         return ""
     first, rest = words[0], shell_words(words[1:])
@@ -41,7 +41,7 @@ def problem_of_words(words: Sequence[str], known: Sequence[str]) -> str:
 
 
 def _problem_of_option(words: Sequence[str], known: Sequence[str]) -> str:
-    """Options of a command that stand before it."""
+    """Return the corrected order if options precede the command, else ''."""
     at = next((number for number, word in enumerate(words) if word in known), 0)
     if not at:
         return ""
