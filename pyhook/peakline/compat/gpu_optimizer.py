@@ -19,7 +19,7 @@ _GB, _MB = 1024**3, 1024**2
 
 @dataclass
 class LayerMemoryStats:
-    """A layer over the traced part; bytes, parts of one, milliseconds."""
+    """A layer in the traced part; bytes, fractions, milliseconds."""
 
     layer_name: str
     peak_allocated: int
@@ -32,7 +32,7 @@ class LayerMemoryStats:
 
 @dataclass
 class MemoryEvent:
-    """An allocation or free, or the begin or end of a layer; seconds since the start, bytes."""
+    """An allocation, a free, or the beginning or end of a layer; seconds since the start, bytes."""
 
     timestamp: float
     event_type: str
@@ -44,7 +44,7 @@ class MemoryEvent:
 
 
 class MemoryTracer:
-    """Traces a model. ``max_events`` bounds nothing here: a trace on disk holds every event."""
+    """Traces a model. ``max_events`` has no effect: a trace on disk holds every event."""
 
     def __init__(
         self,
@@ -58,11 +58,11 @@ class MemoryTracer:
         self.enable_fragmentation_tracking = enable_fragmentation_tracking
         self._window = Window()
         self._names: set[str] | None = None
-        self._finished: dict[str, Any] | None = None  # what a part that is over was
+        self._finished: dict[str, Any] | None = None  # timeline of a finished part
 
     @contextlib.contextmanager
     def trace(self, model: Any) -> Iterator[MemoryTracer]:
-        """Trace what the block does with `model`."""
+        """Trace the ``with`` block, which uses `model`."""
         self.start_tracing(model)
         try:
             yield self
@@ -70,7 +70,7 @@ class MemoryTracer:
             self.stop_tracing()
 
     def start_tracing(self, model: Any) -> None:
-        """Begin."""
+        """Begin a traced part."""
         if self._window.is_running:
             raise RuntimeError("Tracing already in progress")
         self._window, self._finished = Window(), None
@@ -78,7 +78,7 @@ class MemoryTracer:
         self._window.start()
 
     def stop_tracing(self) -> None:
-        """End."""
+        """End the traced part."""
         self._window.stop()
 
     @property
@@ -87,7 +87,7 @@ class MemoryTracer:
         return [MemoryEvent(**one) for one in self._document()["events"]]
 
     def get_layer_stats(self) -> dict[str, LayerMemoryStats]:
-        """Return the layers of the model that allocated or hold memory, by their names."""
+        """Return the layers of the model that allocated or hold memory, by name."""
         layers = self._document()["layer_stats"]
         return {name: LayerMemoryStats(**one) for name, one in layers.items()}
 

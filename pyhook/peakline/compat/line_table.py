@@ -1,4 +1,4 @@
-"""The table of lines, where the caller chooses the files whose lines stand for memory."""
+"""The table of lines for callers that choose the files whose lines count."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 def print_table(is_chosen: Callable[[str], bool]) -> None:
     """Print the table at the peak of the traced ranges; needs no file.
 
-    The innermost frame of a chosen file stands for a stack; where there is none, the innermost of
-    all.
+    A stack is represented by its innermost frame of a chosen file; without one, by its innermost
+    frame.
     """
     import peakline._report as report
 
@@ -51,5 +51,5 @@ def _bytes(rows: list[TableRow]) -> int:
 
 
 def _median(rows: list[TableRow]) -> int:
-    """Return the median of the rows' own medians, each as often as it has blocks."""
+    """Return the median of the rows' medians, weighted by their numbers of blocks."""
     return median_of(row.median_bytes for row in rows for _ in range(row.count))

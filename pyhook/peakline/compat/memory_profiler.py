@@ -1,7 +1,7 @@
-"""``MemoryTracer`` of pytorch-memory-tracing: what a training step needs, without a GPU.
+"""``MemoryTracer`` of pytorch-memory-tracing: the memory of a training step, without a GPU.
 
 The estimate comes from the simulated GPU: ``peakline run --simulate h200 script.py``. On a real
-device the same calls measure. Bytes everywhere; a device is a number or a torch.device.
+device the same calls measure. All sizes are bytes; a device is a number or a torch.device.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ def configure_logging(
     log_file: str | None = None,
     rich_format: bool = True,
 ) -> None:
-    """Log to the terminal, and to a file where `log_to_file` asks for it.
+    """Log to the terminal, and with `log_to_file` also to a file.
 
     Args:
         level: default ``MEMORY_PROFILER_LOG_LEVEL`` (a number), else INFO.
         log_to_file: also write `log_file`, by default ``memory_profiler.log``.
         log_file: name of the file.
-        rich_format: the message alone; else level, name and time before it.
+        rich_format: log the message alone; otherwise level, name and time precede it.
     """
     logger = logging.getLogger(_LOGGER)
     logger.setLevel(level if level is not None else int(os.environ.get(_LEVEL, logging.INFO)))
@@ -63,23 +63,23 @@ def configure_logging(
 
 
 def _logger_of_its_own(level: int | None) -> logging.Logger:
-    """Return a logger with this level that writes where `configure_logging` said."""
+    """Return a logger with this level that writes to the targets of `configure_logging`."""
     logger = logging.Logger(_LOGGER, logging.NOTSET if level is None else level)
     logger.parent = logging.getLogger(_LOGGER)
     return logger
 
 
 class DeviceBytes(dict[int, int]):
-    """Bytes by device: a number, or a torch.device."""
+    """Bytes by device number; lookups also accept a torch.device."""
 
     def __missing__(self, device: Any) -> int:
-        """Return those of a torch.device; 0 for a device without any."""
+        """Return the bytes of a torch.device; 0 for an unknown device."""
         index = device if isinstance(device, int) else getattr(device, "index", None) or 0
         return self.get(index, 0)
 
 
 class _Modules:
-    """Stands for the dispatch mode of the reference: nothing needs to be hooked here."""
+    """Replaces the dispatch mode of the reference tool; hooks are not needed here."""
 
     def register_hooks_to_module(self, module: Any) -> list[Any]:
         """Do nothing: a recording knows modules without hooks."""
@@ -91,7 +91,7 @@ class _Modules:
 
 
 class MemoryTracer:
-    """Follows the memory of the block: ``with MemoryTracer(device="cuda") as tracer``."""
+    """Traces the memory of a block: ``with MemoryTracer(device="cuda") as tracer``."""
 
     def __init__(self, device: str | torch.device = "cuda", log_level: int | None = None) -> None:
         """Prepare; nothing is recorded before the block."""
@@ -110,7 +110,7 @@ class MemoryTracer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End; what was measured can still be asked for."""
+        """End; the measurements remain available."""
         self._levels = {name: _levels_now(name) for name in ("allocated", "max_allocated")}
         self._window.stop()
 
@@ -137,7 +137,7 @@ class MemoryTracer:
         return torch.zeros_like(tensor, device=device or self.device)
 
     def register_plugin(self, plugin: object) -> None:
-        """Do nothing: the simulated device lies below the libraries that plugins patch."""
+        """Do nothing: the simulated device is below the libraries that plugins patch."""
 
     @contextlib.contextmanager
     def track_phase(self, name: str) -> Iterator[None]:
@@ -146,15 +146,15 @@ class MemoryTracer:
             yield
 
     def get_current_memory_allocated(self) -> DeviceBytes:
-        """Return what is allocated on each device; after the block, what was at its end."""
+        """Return the allocated bytes of each device, now or at the end of the finished block."""
         return self._levels.get("allocated") or _levels_now("allocated")
 
     def get_max_memory_allocated(self) -> DeviceBytes:
-        """Return the highest level of each device."""
+        """Return the peak of each device in bytes."""
         return self._levels.get("max_allocated") or _levels_now("max_allocated")
 
     def get_memory_stats(self) -> dict[str, Any]:
-        """Return phases and modules: bytes by their names."""
+        """Return the bytes of phases and modules by name."""
         recording = self._window.recording()
         phases = {one.name: one.peak_bytes for one in recording.phases() if one.name}
         layers = recording.layers(**self._window.options(top=0))
@@ -166,14 +166,14 @@ class MemoryTracer:
         }
 
     def print_memory_stats(self, detailed: bool = False, header: str | None = None) -> None:
-        """Log the report; `detailed` adds what each module allocated in each phase."""
+        """Log the report; `detailed` adds the allocations of each module in each phase."""
         lines = report_lines(self.get_memory_stats(), header)
         if detailed:
             lines += creation_lines(self._window.recording().events(**self._window.options()))
         self._logger.info("%s", joined(lines))
 
     def save_peak_snapshot(self, path: str | Path, min_memory_mb: float = 0.0) -> None:
-        """Write the tensors live at the peak as JSON."""
+        """Write the tensors that are live at the peak as JSON."""
         asked = self._window.asked(min_bytes=int(min_memory_mb * _MB))
         with Path(path).open("wb") as out:
             FORMATS["memory-snapshot"].write(self._window.recording(), asked, out)

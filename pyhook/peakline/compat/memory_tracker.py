@@ -16,12 +16,12 @@ _MARKED = "fw_bw_boundary"
 
 
 class MemoryTracker:
-    """Follows allocated, active and reserved memory, in MB of 1024 * 1024 bytes."""
+    """Tracks allocated, active and reserved memory, in MB of 1024 * 1024 bytes."""
 
     def __init__(self) -> None:
         """Prepare; nothing is recorded before `start_monitor`."""
         self._window = Window()
-        # What a file says that was loaded, or what a part that is over was.
+        # The curves of a loaded file, or of a finished part.
         self._finished: dict[str, Any] | None = None
         self._retries = 0
 
@@ -57,7 +57,7 @@ class MemoryTracker:
         return series
 
     def summary(self, top: int = 20) -> None:
-        """Print retries, and the operators after which most was added."""
+        """Print the number of retries, and the operators with the largest increases."""
         document = self._document()
         series = document["memories_allocated"]
         added = [(series[i][0], series[i][1] - series[i - 1][1]) for i in series if i - 1 in series]
@@ -71,7 +71,7 @@ class MemoryTracker:
         )
 
     def show_traces(self, path: str = "") -> None:
-        """Draw the three curves together, then each; loads `path` first where it is given."""
+        """Draw the three curves together, then each alone; loads `path` first if it is given."""
         import matplotlib.pyplot as plt
 
         if path:
@@ -100,7 +100,7 @@ class MemoryTracker:
         Path(path).write_bytes(pickle.dumps(self._document(), protocol=4))
 
     def load(self, path: str) -> None:
-        """Read what `save_stats` wrote, here or in torch's own class. Executes nothing."""
+        """Read a file of `save_stats`, here or in torch's own class. Executes nothing."""
         document = load_plain(Path(path).read_bytes())
         document.setdefault("op_index", len(document["memories_allocated"]))
         self._finished = document

@@ -33,11 +33,11 @@ def _devices(sizes: dict[int, int], indent: str) -> list[str]:
 class _Made:
     count: int = 0
     size: int = 0
-    shapes: dict[str, None] = field(default_factory=dict)  # in the order of first sight
+    shapes: dict[str, None] = field(default_factory=dict)  # in order of appearance
 
 
 def creation_lines(events: Iterable[Event]) -> list[str]:
-    """Return how many blocks each module made in each phase, their bytes and shapes."""
+    """Return the number, bytes and shapes of each module's blocks in each phase."""
     made: dict[str, dict[str, _Made]] = defaultdict(lambda: defaultdict(_Made))
     for event in events:
         if event.kind == "alloc":

@@ -1,6 +1,6 @@
 """pytorch_mem_tracer: the table of lines at the peak.
 
-``import peakline.compat.pytorch_mem_tracer as mem_tracer``. These are the functions of `peakline`
+Use ``import peakline.compat.pytorch_mem_tracer as mem_tracer``. It has the functions of `peakline`
 itself, and the patterns of `start_tracing`.
 """
 
@@ -21,15 +21,15 @@ def start_tracing(patterns: Sequence[str] = ()) -> None:
     """Begin a traced part.
 
     Args:
-        patterns: regular expressions, searched in the paths of files: only these files' lines stand
-            for memory, the innermost of each stack.
+        patterns: regular expressions to search in file paths. The innermost line of a matching
+            file represents each stack.
     """
     _patterns[:] = map(re.compile, patterns)
     peakline.start_tracing()
 
 
 def report_stats() -> None:
-    """Print the table of what holds the memory at the peak."""
+    """Print the table of the lines that hold memory at the peak."""
     if not _patterns:
         peakline.report_stats()
         return

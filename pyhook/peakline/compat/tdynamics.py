@@ -1,8 +1,8 @@
 """``MemTracer`` and ``install_hooks`` of tdynamics: a line around every module and optimizer step.
 
-The only facade that hooks modules: a trace does not know modules that allocate nothing, and the
-hooks are what the caller asks for. No synchronise, no trace function: levels are torch's counters,
-which need neither.
+Only this facade hooks modules: a trace does not know modules that allocate nothing, and the caller
+requests the hooks. It neither synchronises nor sets a trace function: torch's counters, which give
+the levels, need neither.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MB = 1024 * 1024
 
 
 class BaseTracer:
-    """Takes the stages of a training; `trace` is called with each."""
+    """Receives the stages of a training; `trace` is called at each."""
 
     def trace(self, step: int, module: str, stage: str) -> None:
         """Do nothing."""
@@ -32,7 +32,7 @@ class MemTracer(BaseTracer):
 
     Args:
         logfile: a file, or its path; default ``mem_trace_rank_{rank}.log``.
-        tracepy: write an exception that leaves a module as a line, too.
+        tracepy: also write a line for an exception that leaves a module.
         logtime: add ``time``, seconds since 1970.
     """
 
@@ -70,9 +70,9 @@ class MemTracer(BaseTracer):
 
 
 def install_hooks(m: Any = None, opt: Any = None, tracer: BaseTracer | None = None) -> list[Any]:
-    """Have `tracer` called around every module of `m` and every step of `opt`.
+    """Call `tracer` around every module of `m` and every step of `opt`.
 
-    Returns handles: ``remove()`` of each takes its hook back. Without a tracer nothing happens.
+    Returns handles; ``remove()`` of each removes its hook. Without a tracer nothing happens.
     """
     if tracer is None:
         return []
@@ -102,11 +102,11 @@ def install_hooks(m: Any = None, opt: Any = None, tracer: BaseTracer | None = No
 
 
 def _around_forward(tracer: BaseTracer, name: str, state: dict[str, int]) -> tuple[Any, Any]:
-    """Return the hooks around a forward pass; the second is called when it raises, too."""
+    """Return the hooks around a forward pass; the second also runs if it raises."""
     handled: list[BaseException | None] = []
 
     def before(*_: Any) -> None:
-        handled.append(sys.exc_info()[1])  # of an `except` around the call
+        handled.append(sys.exc_info()[1])  # the exception of an `except` around the call
         tracer.trace(state["step"], name, "pre forward")
 
     def after(*_: Any) -> None:

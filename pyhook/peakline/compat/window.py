@@ -1,4 +1,4 @@
-"""The part of this process's recording that a facade is about."""
+"""The part of this process's recording that a facade covers."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class Window:
-    """From `start` to `stop`: a trace of its own, or a phase of the one that is being written.
+    """Covers the time from `start` to `stop`: a trace of its own, or a phase of the open one.
 
-    A trace of its own lies in a temporary folder until the process ends. Where CUDA is initialised
-    already torch's allocator is observed, as with `peakline.start_tracing`.
+    A trace of its own is in a temporary folder until the process ends. If CUDA is already
+    initialised, torch's allocator is observed, as with `peakline.start_tracing`.
     """
 
     def __init__(self) -> None:
@@ -39,28 +39,28 @@ class Window:
         target = folder / f"{uuid.uuid4().hex}.peak"
         trace = self._open.enter_context(peakline.trace(target))
         self._path = trace.path
-        # Under `peakline run` the trace is of the whole process: the block is a phase of it.
+        # Under `peakline run` the trace covers the whole process; the block is a phase of it.
         self._during = target.name if trace.path != target else None
         self.is_running = True
 
     def stop(self) -> None:
-        """End; nothing happens where it has not begun."""
+        """End the part; without `start` it does nothing."""
         self._open.close()
         self.is_running = False
 
     @property
     def has_begun(self) -> bool:
-        """Whether there is anything to read."""
+        """Whether `start` was called."""
         return self._path is not None
 
     def recording(self) -> Recording:
-        """Return what was recorded, also while it goes on."""
+        """Return the recording, also while it goes on."""
         if self._path is None:
             raise peakline.RecorderError("nothing was recorded: start the tracer first")
         return Recording(self._path)
 
     def asked(self, device: str | None = None, min_bytes: int = 0) -> Asked:
-        """Return what an export of this part is asked for."""
+        """Return the request for an export of this part."""
         return Asked(self._during or "peak", self._during, device, min_bytes)
 
     def options(self, **more: object) -> Options:
