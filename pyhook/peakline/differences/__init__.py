@@ -1,1 +1,1 @@
-"""What one run holds more or less than another: ``peakline diff`` and ``peakline check``."""
+"""Compares the memory of two runs: ``peakline diff`` and ``peakline check``."""

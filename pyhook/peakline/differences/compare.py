@@ -1,4 +1,4 @@
-"""The differences of two runs, row by row; they sum to the difference of what is compared."""
+"""Differences of two runs, row by row; they sum to the difference of the totals."""
 
 from __future__ import annotations
 
@@ -13,42 +13,42 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True)
 class Difference:
-    """A row of both runs, or of one of them."""
+    """A row of both runs, or of one."""
 
     before: Row | None
     after: Row | None
 
     @property
     def at(self) -> Line:
-        """Where it is in the newer run that has it."""
+        """The location in the newer run that has the row."""
         row = self.after or self.before
         assert row is not None
         return row.at
 
     @property
     def bytes_before(self) -> int:
-        """What it held, in bytes."""
+        """Bytes held in the first run."""
         return self.before.bytes if self.before else 0
 
     @property
     def bytes_after(self) -> int:
-        """What it holds, in bytes."""
+        """Bytes held in the second run."""
         return self.after.bytes if self.after else 0
 
     @property
     def delta_bytes(self) -> int:
-        """How much more it holds."""
+        """Increase in bytes from the first run to the second."""
         return self.bytes_after - self.bytes_before
 
     @property
     def has_moved(self) -> bool:
-        """Whether the line stood elsewhere."""
+        """Whether the line has another location in the second run."""
         return bool(self.before and self.after and self.before.at.key != self.after.at.key)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two runs and all their rows, those that differ most first."""
+    """Two runs and all their rows, the largest difference first."""
 
     before: Side
     after: Side
@@ -56,7 +56,7 @@ class Comparison:
 
     @property
     def delta_bytes(self) -> int:
-        """How much more the second run holds."""
+        """Increase of the total in bytes from the first run to the second."""
         return self.after.total_bytes - self.before.total_bytes
 
     @property

@@ -1,4 +1,4 @@
-"""Limits that a run must keep: ``peakline check``, and what a CI job makes of the answer."""
+"""Checks runs against limits: ``peakline check``, and its output for CI systems."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from peakline.differences.compare import Comparison, compare
 from peakline.differences.side import Row, Side
 from peakline.differences.text import signed, too_low_lines
 
-_LINES = 10  # that are named below a limit
+_LINES = 10  # named lines below a limit
 
 
 @dataclass(frozen=True)
 class Blamed:
-    """A line to look at: it holds, or holds more."""
+    """A line to inspect: it holds memory, or holds more than before."""
 
     text: str
     file: str
@@ -26,18 +26,19 @@ class Blamed:
 
 @dataclass(frozen=True)
 class Verdict:
-    """One limit of one run."""
+    """The result of one limit for one run."""
 
     name: str  # "peak", "phase backward", "baseline"
     run: str
     holds: bool
     sentence: str
     blamed: list[Blamed] = field(default_factory=list)
-    too_low: list[str] = field(default_factory=list)  # lines about the runs that may be
+    # sentences about runs whose sizes may be too low
+    too_low: list[str] = field(default_factory=list)
 
 
 def check_limit(name: str, run: Side, found: int, limit: int, lines: Iterable[Row]) -> Verdict:
-    """Judge a peak against a limit in bytes; `lines` are those that hold it."""
+    """Check a peak against a limit in bytes; `lines` hold the peak."""
     too_low = too_low_lines(run)
     if found <= limit:
         sentence = f"{size_of(found)} is at most {size_of(limit)}"
@@ -51,7 +52,7 @@ def check_limit(name: str, run: Side, found: int, limit: int, lines: Iterable[Ro
 
 
 def check_baseline(name: str, before: Side, after: Side, tolerance: float) -> Verdict:
-    """Judge a run against another one; it may hold the part `tolerance` more."""
+    """Check a run against a baseline; it may hold more by the fraction `tolerance`."""
     found = after.total_bytes
     too_low = too_low_lines(before, after)
     sentence = _than(found, before.total_bytes, before.name)
@@ -63,7 +64,7 @@ def check_baseline(name: str, before: Side, after: Side, tolerance: float) -> Ve
 
 
 def check_phases(before: Side, after: Side, tolerance: float) -> list[Verdict]:
-    """Judge each phase that both runs have."""
+    """Check each phase that both runs have."""
     too_low = too_low_lines(before, after)
     old = {row.at.key: row.bytes for row in before.rows}
     verdicts = []
@@ -103,7 +104,7 @@ def _grown(comparison: Comparison) -> list[Blamed]:
 
 
 def text_of(verdicts: Iterable[Verdict]) -> list[str]:
-    """Return a line for each limit, and below those that do not hold the lines to look at.
+    """Return a line for each limit; failed limits list the lines to inspect.
 
     Runs whose sizes may be too low come last.
     """
@@ -118,7 +119,7 @@ def text_of(verdicts: Iterable[Verdict]) -> list[str]:
 
 
 def annotations_of(verdicts: Iterable[Verdict]) -> list[str]:
-    """Return what GitHub shows at the lines: workflow commands, one for each.
+    """Return GitHub workflow commands, one per line to inspect; GitHub shows them at that line.
 
     Source: GitHub's documentation, "Workflow commands for GitHub Actions".
     """

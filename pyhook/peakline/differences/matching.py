@@ -1,12 +1,12 @@
-"""Which line of one run is which line of another.
+"""Finds the line of one run that corresponds to a line of another.
 
-Note [Matching lines]
-Code moves: lines are put in above, functions change their order, files their names. So a line is
-looked for in three steps. A file is the one of the same path; else the one whose path ends alike;
-else the one with the same functions, called by the same ones. A function is the one of the same
-name in that file. Within a function lines stay in order: they are aligned as texts are compared,
-where two lines are alike by what they ask for (operators, blocks, bytes) and by their number. So a
-line that has only moved is the same line, and one that is new takes nobody's place.
+Note [Matching lines] Code moves: lines are inserted above, functions change their order, files
+their names. So a line is matched in three steps. A file matches the file of the same path; else the
+one whose path has the same end; else the one with the same functions and callers. A function
+matches the function of the same name in that file. Lines of a function stay in order: they are
+aligned as a diff aligns texts, where the similarity of two lines depends on their requests
+(operators, blocks, bytes) and their line numbers. So a line that only moved keeps its match, and a
+new line matches none.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from peakline.differences.side import Line, Row, Side
 Item = TypeVar("Item")
 Place = tuple[str, str]  # file, function
 
-_SAME_FUNCTIONS = 0.5  # of two files, to be taken for one that was renamed
+_SAME_FUNCTIONS = 0.5  # overlap from which a file counts as renamed
 
 
 def match(before: Side, after: Side) -> list[tuple[Row | None, Row | None]]:
-    """Return pairs of rows; None stands where the other run has no such row.
+    """Return pairs of rows; None where the other run has no such row.
 
-    Lines are aligned by all that allocated anything, where both runs know it: what holds nothing at
-    the peak of one run may be the line that holds most in the other.
+    If both runs know all lines that allocated anything, these are aligned: a line that holds
+    nothing at the peak of one run may hold most in the other.
     """
     if not before.lines or not after.lines:
         return _match_rows(before, after)
@@ -64,7 +64,7 @@ def _match_rows(before: Side, after: Side) -> list[tuple[Row | None, Row | None]
 
 
 def match_stacks(before: Side, after: Side) -> list[tuple[Row | None, Row | None]]:
-    """Return pairs of rows by stack: those whose frames are the same lines."""
+    """Return pairs of rows whose stacks consist of the same lines."""
     frames = {
         old.at: new.at
         for old, new in _match_rows(_frames_of(before), _frames_of(after))
@@ -79,7 +79,7 @@ def match_stacks(before: Side, after: Side) -> list[tuple[Row | None, Row | None
 
 
 def _frames_of(side: Side) -> Side:
-    """Return the frames of all stacks as rows; a frame asks through those that it calls."""
+    """Return the frames of all stacks as rows; the functions that a frame calls are its `via`."""
     sums: dict[Line, list[int]] = {}
     called: dict[Line, set[str]] = {}
     callers: dict[Place, set[str]] = {}
@@ -102,7 +102,7 @@ def _frames_of(side: Side) -> Side:
 
 
 def match_files(before: Side, after: Side) -> dict[str, str]:
-    """Return the file of `after` for each file of `before` that has one."""
+    """Return the matching file of `after` for each file of `before` that has one."""
     old, new = _files_of(before.rows), _files_of(after.rows)
     found = {file: file for file in old if file in new}
     rest_old, rest_new = old.keys() - found.keys(), new.keys() - found.keys()
@@ -118,7 +118,7 @@ def match_files(before: Side, after: Side) -> dict[str, str]:
 
 
 def align(before: Sequence[Row], after: Sequence[Row]) -> list[tuple[Row | None, Row | None]]:
-    """Pair the rows of one function, keeping their order, so that the pairs are most alike."""
+    """Pair the rows of one function in order, so that the total likeness is highest."""
     before = sorted(before, key=lambda row: row.at.line)
     after = sorted(after, key=lambda row: row.at.line)
     best = [[0.0] * (len(after) + 1) for _ in range(len(before) + 1)]
@@ -148,10 +148,10 @@ def align(before: Sequence[Row], after: Sequence[Row]) -> list[tuple[Row | None,
 
 
 def likeness(one: Row, other: Row) -> float:
-    """Return how alike two lines of one function are: 0 where they can be no pair.
+    """Return how alike two lines of one function are; 0 if they cannot match.
 
-    The operators weigh most: the same line asks through the same ones. Then blocks and bytes, and
-    least the number of the line.
+    Operators weigh most: the same line calls the same ones. Blocks and bytes come next, the line
+    number weighs least.
     """
     if one.at.is_place != other.at.is_place:
         return 0.0
@@ -203,7 +203,7 @@ def _take_best(
     score_of: Callable[[str, str], float],
     least: float,
 ) -> None:
-    """Pair the files with the highest scores first; a tie pairs nobody."""
+    """Pair the files in order of falling score; equal scores pair no file."""
     scores = sorted(
         ((score_of(one, other), one, other) for one in old for other in new), reverse=True
     )
@@ -221,7 +221,7 @@ def _take_best(
 
 
 def _common_end(one: str, other: str) -> float:
-    """Return how many last parts two paths have in common."""
+    """Return the number of equal trailing parts of two paths."""
     count = 0
     for first, second in zip(
         reversed(PurePath(one).parts), reversed(PurePath(other).parts), strict=False
@@ -240,7 +240,7 @@ def _overlap(
     file: str,
     other_file: str,
 ) -> float:
-    """Return how far two files have the same functions, called by the same ones."""
+    """Return how far two files share functions with the same callers, from 0 to 1."""
     old = {
         (name, caller) for name in functions for caller in before.callers.get((file, name), [""])
     }

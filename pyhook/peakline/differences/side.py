@@ -1,4 +1,4 @@
-"""One of the two runs that are compared, as rows."""
+"""One of the two runs of a comparison, as rows."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the program, or a name where there is none."""
+    """A line of the program, or a name if the key is no line."""
 
-    key: str  # as tables write it; "" of a frame in a stack
+    key: str  # as in tables; "" for a frame of a stack
     file: str = ""
     line: int = 0
     function: str = ""
@@ -31,31 +31,31 @@ class Line:
 
 @dataclass(frozen=True)
 class Row:
-    """What a line, or another key, holds."""
+    """Bytes and blocks of a line, or of another key."""
 
     at: Line
     bytes: int
     count: int
-    via: tuple[str, ...] = ()  # the operators that asked, or inner lines
-    stack: tuple[Line, ...] = ()  # of rows by stack: its frames, innermost first
+    via: tuple[str, ...] = ()  # the operators called there, or inner lines
+    stack: tuple[Line, ...] = ()  # for rows by stack: its frames, innermost first
 
 
 @dataclass(frozen=True)
 class Side:
-    """What is compared of a run."""
+    """The compared data of a run."""
 
     name: str
     device: int
-    total_bytes: int  # of the rows
+    total_bytes: int  # sum of the rows
     rows: tuple[Row, ...]
-    # Who calls whom: (file, function) of a frame to the functions that call it.
+    # Callers: (file, function) of a frame to the functions that call it.
     callers: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict)
-    lines: tuple[Row, ...] = ()  # all that allocated anything, where that is known
-    too_low: str = ""  # why sizes of a simulated run may be, as every report says it
+    lines: tuple[Row, ...] = ()  # all lines that allocated anything, if known
+    too_low: str = ""  # reason why sizes of a simulated run may be too low, as in every report
 
 
 def held_of_trace(recording: Recording, **options: Unpack[Options]) -> Side:
-    """Return what a trace holds, by the options of `peakline table`.
+    """Return the rows of a trace for the options of `peakline table`.
 
     Raises:
         peakline._report.TraceError: the trace allows no answer.
@@ -69,7 +69,7 @@ def held_of_trace(recording: Recording, **options: Unpack[Options]) -> Side:
 
 
 def side_of_trace(recording: Recording, **options: Unpack[Options]) -> Side:
-    """Return the same with what lines are matched by, which two more reports say.
+    """Return the same with callers and all allocating lines, which matching needs.
 
     Raises:
         peakline._report.TraceError: the trace allows no answer.
@@ -93,7 +93,7 @@ def phases_of_trace(recording: Recording, **options: Unpack[Options]) -> Side:
 
 
 def allocated_of_trace(recording: Recording, **options: Unpack[Options]) -> Side:
-    """Return what each line, or other key, allocated over the whole run."""
+    """Return the bytes that each line, or other key, allocated over the whole run."""
     everything: Options = {**options, "top": 0}
     stats = recording.stats(**everything)
     by = options.get("by", "line")

@@ -1,8 +1,8 @@
-"""Summaries of runs: baselines small enough to be committed.
+"""Summaries of runs: baselines small enough to commit.
 
-`peakline pack --summary` writes one: the peak, the lines that hold it, and the peak of each phase,
-as JSON. The same run gives the same bytes: there is no host, no time and no process in it, and
-paths are relative to where the program ran, or to its site-packages.
+`peakline pack --summary` writes one as JSON: the peak, the lines that hold it, and the peak of each
+phase. The same run gives the same bytes: a summary has no host, time or process, and its paths are
+relative to the program's working directory or to its site-packages.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _KEY = "peakline_summary"
 
 
 class SummaryError(ValueError):
-    """A file is no summary, or has not what is asked of it; the text says what to do."""
+    """A file is no summary, or lacks the requested data; the text suggests a fix."""
 
 
 def summary_of(recording: Recording) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def summary_of(recording: Recording) -> dict[str, Any]:
 
 
 def text_of(summary: dict[str, Any]) -> str:
-    """Return a summary as it is written: a line for each row, so that a change can be read."""
+    """Return the text of a summary, a line per row, so that a diff is readable."""
     rows = ",\n  ".join(json_text(row, ensure_ascii=False) for row in summary["lines"])
     rest = {key: value for key, value in summary.items() if key != "lines"}
     head = json_text(rest, ensure_ascii=False, indent=1)[:-2]
@@ -73,14 +73,14 @@ def is_summary(path: str | Path) -> bool:
         with Path(path).open("rb") as file:
             return file.read(1) == b"{"
     except OSError:
-        return False  # the reader of traces says what is wrong
+        return False  # the reader of traces reports the problem
 
 
 def read_summary(path: str | Path) -> dict[str, Any]:
     """Read a summary.
 
     Raises:
-        SummaryError: it is none, or of a later version.
+        SummaryError: the file is no summary, or of a later version.
     """
     try:
         summary = json.loads(Path(path).read_text())
@@ -116,9 +116,9 @@ def _side(summary: dict[str, Any], name: str, rows: tuple[Row, ...]) -> Side:
 
 
 def _portable(at: Line) -> str:
-    """Return the path of a line without what differs from machine to machine.
+    """Return the path of a line without its machine-specific part.
 
-    Tables write it so, but for what lies elsewhere: of that the end is kept.
+    Tables already shorten paths below the working directory; of other paths the end is kept.
     """
     shown = at.key.rpartition(f":{at.line} (")[0] if at.line else at.file
     return "/".join(Path(shown).parts[-2:]) if Path(shown).is_absolute() else shown

@@ -17,9 +17,9 @@ def comparison_text(
 
     Args:
         comparison: two runs.
-        what: is compared: "peak", "end", "allocated in all".
-        top: rows that are shown; 0: all that differ.
-        shorten: fits a location behind columns that take so many.
+        what: the compared quantity: "peak", "end", "allocated in all".
+        top: number of shown rows; 0: all that differ.
+        shorten: cuts a location to the space behind the given number of columns.
     """
     before, after = comparison.before.total_bytes, comparison.after.total_bytes
     lines = [f"{what}: {size_of(before)} before, {size_of(after)} after: {_total(comparison)}"]
@@ -42,7 +42,7 @@ def signed(size: int) -> str:
 
 
 def columns(rows: Sequence[Sequence[str]], left: Collection[int] = ()) -> list[str]:
-    """Return lines of cells in columns as wide as they need, set to the right; some to the left."""
+    """Return lines of cells in columns as wide as needed, right-aligned except for `left`."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(
@@ -84,7 +84,7 @@ def _rows(rows: list[Difference], shorten: Callable[[str, int], str]) -> list[st
 
 def _place(row: Difference) -> list[str]:
     if not row.at.is_place or not row.has_moved or row.before is None:
-        return row.at.key.split(" <- ")  # a stack has a line for each frame
+        return row.at.key.split(" <- ")  # a stack has a line per frame
     was, is_now = row.before.at, row.at
     if was.file == is_now.file:
         return [f"{is_now.key} [was line {was.line}]"]
