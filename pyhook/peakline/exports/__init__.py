@@ -1,7 +1,7 @@
 """Recordings in the formats of other tools: ``peakline export FORMAT FILE``.
 
-`FORMATS` is the table of them. Each is one function of a recording and what is asked for; it reads
-reports and events as everybody can, and writes bytes.
+`FORMATS` is the table of them. A format is one function of a recording and a request; it reads
+reports and events through the public API, and writes bytes.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Format:
-    """A format: what it is, the end of its file name, and the module and function that write it.
+    """A format: its description, file name suffix, and the module and function that write it.
 
-    ``takes`` are the options that mean something to it: "at" (a moment), "during" (a part of the
-    run), "min". ``needs`` is the package that it is made with, of the extra of the same name.
+    ``takes`` are the options that it supports: "at" (a moment), "during" (a part of the run),
+    "min". ``needs`` is the package that it requires, which the extra of the same name installs.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Format:
         """Write the recording in this format.
 
         Raises:
-            ImportError: the package that it needs is not installed.
+            ImportError: the required package is not installed.
             peakline._report.TraceError: the trace allows no answer.
         """
         module, function = self.module.split(":")

@@ -1,4 +1,4 @@
-"""What an export is asked for."""
+"""The request for an export."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Asked:
-    """Which moment, part of the run and device; the words are those of `peakline table`."""
+    """A moment, part of the run and device; the values are those of `peakline table`."""
 
     at: str = "peak"
     during: str | None = None
-    device: str | None = None  # None: the one with the highest peak, of events: all
+    device: str | None = None  # None: the one with the highest peak; for events, all
     min_bytes: int = 0  # smaller blocks are left out
 
     def of_moment(self, **more: Unpack[Options]) -> Options:

@@ -1,10 +1,10 @@
 """heaptrack's data file, as heaptrack_interpret writes it: for its viewer and heaptrack_print.
 
-Source of the format: src/analyze/accumulatedtracedata.cpp of heaptrack 1.4. Lines of words in
-hexadecimal; what is listed is numbered from 1 in order: `s` a text with its length, `i` an
+Source of the format: src/analyze/accumulatedtracedata.cpp of heaptrack 1.4. Lines consist of words
+in hexadecimal; definitions are numbered from 1 in order: `s` is a text with its length, `i` an
 instruction with module, function, file and line, `t` a stack: an instruction and the stack that
-called it, `a` a size and its stack. `+` and `-` make and free a block of the `a` with this number,
-from 0; `c` is the time in milliseconds.
+called it, `a` a size and its stack. `+` and `-` allocate and free a block of the `a` with this
+number, from 0; `c` is the time in milliseconds.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PAGE_BYTES = 4096
 
 
 def write(recording: Recording, asked: Asked, out: BinaryIO) -> None:
-    """Write every block of the part that is asked for."""
+    """Write every block of the requested part."""
     info = recording.info()
     command = printable(info["meta"].get("argv", recording.path.name))
     with gzip.GzipFile(fileobj=out, mode="wb", mtime=0) as packed:
@@ -47,7 +47,7 @@ class _Writer:
         self._milliseconds = -1
 
     def lines(self, batch: EventBatch) -> bytes:
-        """Return the lines of these events, and of what they refer to first."""
+        """Return the lines of these events, after the definitions that they refer to."""
         self._lines = []
         for event in batch:
             if event.kind == "alloc" and event.block is not None:
@@ -78,7 +78,7 @@ class _Writer:
         return self._infos[key]
 
     def _trace(self, node: int) -> int:
-        """Return the number of a stack; those of its callers are written before it."""
+        """Return the number of a stack; writes the stacks of its callers first."""
         missing = []
         at = node
         while at not in self._traces:
@@ -97,7 +97,7 @@ class _Writer:
             function = self._text(frame.function or frame.file)
             file = self._text("" if frame.native else frame.file)
             self._instructions[frame] = number = len(self._instructions) + 1
-            # There are no addresses: each frame has one of its own.
+            # The trace has no addresses, so each frame gets its own.
             self._put(f"i {number:x} {module:x} {function:x} {file:x} {frame.line:x}")
         return self._instructions[frame]
 

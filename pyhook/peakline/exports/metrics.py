@@ -1,4 +1,4 @@
-"""A run in some numbers: metrics for Prometheus, scalars for TensorBoard."""
+"""A run as a few numbers: metrics for Prometheus, scalars for TensorBoard."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from peakline.exports.asked import Asked
     from peakline.recording import Recording
 
-_LINES = 20  # of the moment, the largest
+_LINES = 20  # largest lines of the moment
 
 
 def write_openmetrics(recording: Recording, asked: Asked, out: BinaryIO) -> None:
-    """Write metrics of the run and of what holds the memory at a moment.
+    """Write metrics of the run and of the lines that hold memory at a moment.
 
     Source of the format: https://prometheus.io/docs/specs/om/open_metrics_spec/.
     """
@@ -64,7 +64,7 @@ def _escaped(text: str) -> str:
 
 
 def write_tensorboard(recording: Recording, _asked: Asked, out: BinaryIO) -> None:
-    """Write the peak and the level at the end of every step, and of phases within."""
+    """Write the peak and the final level of every step, and of the phases within."""
     from tensorboard.compat.proto.event_pb2 import Event
     from tensorboard.compat.proto.summary_pb2 import Summary
     from tensorboard.summary.writer.record_writer import RecordWriter
@@ -90,7 +90,7 @@ def write_tensorboard(recording: Recording, _asked: Asked, out: BinaryIO) -> Non
 
 
 class _Kept:
-    """A file that its writer does not close."""
+    """A file that its writer must not close."""
 
     def __init__(self, out: BinaryIO) -> None:
         self._out = out

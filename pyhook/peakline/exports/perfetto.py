@@ -1,8 +1,8 @@
 """A trace of Perfetto: levels as counters, phases and large blocks as slices.
 
 Source of the format and of the field numbers: protos/perfetto/trace/perfetto_trace.proto. Slices of
-one track must nest, lives of blocks do not: a block goes to the first lane that is free. A flow
-leads from the thread that allocated a block to the block, and from there to its free.
+one track must nest, but lifetimes of blocks do not: a block goes to the first free lane. A flow
+leads from the allocating thread to the block, and from there to its free.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from peakline.exports.asked import Asked
     from peakline.recording import Event, Recording
 
-_LEAST_BYTES = 1 << 20  # of a block that is a slice, where --min says nothing
+_LEAST_BYTES = 1 << 20  # smallest block that is a slice, without --min
 _BEGIN, _END, _INSTANT, _COUNTER = 1, 2, 3, 4  # TrackEvent.Type
 _SIZE_BYTES = 3  # CounterDescriptor.Unit
 _SEQUENCE = 1
-_PROCESS = 1  # uuid of the track of the process
+_PROCESS = 1  # uuid of the process track
 
 
 def write(recording: Recording, asked: Asked, out: BinaryIO) -> None:
@@ -47,7 +47,7 @@ def write(recording: Recording, asked: Asked, out: BinaryIO) -> None:
 
 
 class _Writer:
-    """Packets; tracks are described where they are first used."""
+    """Writes packets; describes a track when it is first used."""
 
     def __init__(self, out: BinaryIO, pid: int, command: str) -> None:
         self._out = out
@@ -110,7 +110,7 @@ class _Writer:
 
 @dataclass
 class _Lanes:
-    """The tracks of blocks of each device, and which of them is free."""
+    """The tracks of blocks of each device, and the free ones among them."""
 
     writer: _Writer
     least_bytes: int
@@ -145,7 +145,7 @@ class _Lanes:
             heapq.heappush(self.free[device], lane)
 
     def end_all(self) -> None:
-        """End what is live after the last event."""
+        """End the blocks that are live after the last event."""
         for _, _, track in self.live.values():
             self.writer.event(_END, track, self.last_seconds)
 
@@ -156,7 +156,7 @@ def _name_of(event: Event) -> str:
 
 
 def _notes_of(event: Event) -> bytes:
-    """Return debug annotations: what a click shows."""
+    """Return debug annotations, which Perfetto shows on a click."""
     numbers = {"bytes": event.bytes, "requested_bytes": event.requested_bytes}
     texts = {
         "line": event.line,

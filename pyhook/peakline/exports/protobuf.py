@@ -1,7 +1,7 @@
-"""Writes messages of Protocol Buffers: the little of the wire format that our formats need.
+"""Writes Protocol Buffers messages: the small part of the wire format that our formats need.
 
 Source: https://protobuf.dev/programming-guides/encoding/. A message is built as bytes, field by
-field; numbers are those of the format's .proto file.
+field; the field numbers are those of the format's .proto file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The files of the tools that went before, with their names and units.
+"""The file formats of earlier memory tools, with their names and units.
 
 MB are 1024 * 1024 bytes in all of them.
 """
@@ -27,7 +27,7 @@ _STAGE_EVENTS = {
 
 
 def write_memory_snapshot(recording: Recording, asked: Asked, out: BinaryIO) -> None:
-    """Write the tensors of a moment; shapes are null where they are not known."""
+    """Write the tensors of a moment; unknown shapes are null."""
     tensors = recording.tensors(**asked.of_moment(min_bytes=asked.min_bytes))
 
     def texts(stack: Sequence[Location] | None) -> list[str]:
@@ -115,7 +115,7 @@ def write_memory_timeline(recording: Recording, asked: Asked, out: BinaryIO) -> 
 def tracker_document(recording: Recording, asked: Asked) -> dict[str, Any]:
     """Return levels after every operator under the names of torch's memory_tracker.
 
-    A marker of a later iteration has its step behind its name.
+    The name of a marker in a later iteration ends with its step.
     """
     ops = recording.ops(top=0, during=asked.during, device=asked.device)
     first = ops[0].op_index if ops else 0
@@ -147,7 +147,7 @@ def write_memory_tracker(recording: Recording, asked: Asked, out: BinaryIO) -> N
 
 
 def trace_line(stage: StageRow, start: float | None = None) -> dict[str, Any]:
-    """Return a stage under the names of tdynamics' MemTracer; `start`: with the time of day."""
+    """Return a stage under the names of tdynamics' MemTracer; `start` adds the time of day."""
     levels = {
         "allocated": stage.mem.allocated,
         "cached": stage.mem.cached or 0,
@@ -166,7 +166,7 @@ def trace_line(stage: StageRow, start: float | None = None) -> dict[str, Any]:
 
 
 def write_memory_trace(recording: Recording, asked: Asked, out: BinaryIO) -> None:
-    """Write an object of JSON a line, for every stage of every module and step."""
+    """Write a JSON object per line, for every stage of every module and step."""
     start = recording.info()["start_realtime_ns"] * 1e-9
     for stage in recording.stages(top=0, during=asked.during, device=asked.device):
         out.write(json_text(trace_line(stage, start)).encode() + b"\n")

@@ -1,8 +1,8 @@
 """Speedscope's own format: a sampled profile in bytes.
 
-Source of the format: https://www.speedscope.app/file-format-schema.json. Samples are blocks in the
-order in which they were allocated, each with its stack, root first: so "time order" shows how the
-moment came about, "left heavy" and "sandwich" what holds it.
+Source of the format: https://www.speedscope.app/file-format-schema.json. Samples are blocks in
+allocation order, each with its stack, root first: "time order" shows how memory grew up to the
+moment, "left heavy" and "sandwich" show what holds it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 
 
 def write(recording: Recording, asked: Asked, out: BinaryIO) -> None:
-    """Write what is live at a moment."""
+    """Write the blocks that are live at a moment."""
     tensors = recording.tensors(**asked.of_moment())
     frames = Frames()
     blocks = sorted(tensors, key=lambda one: one.allocated_seconds)
@@ -54,12 +54,12 @@ class Frames:
     """The frames of a file, each listed once."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Make an empty list."""
         self.list: list[dict[str, Any]] = []
         self._ids: dict[Location | None, int] = {}
 
     def ids(self, stack: Sequence[Location]) -> list[int]:
-        """Return the numbers of the frames, root first; without any there is one that says so."""
+        """Return the numbers of the frames, root first; an empty stack gets one placeholder."""
         return [self._id(frame) for frame in reversed(stack)] or [self._id(None)]
 
     def _id(self, frame: Location | None) -> int:

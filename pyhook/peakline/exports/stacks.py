@@ -1,4 +1,4 @@
-"""Stacks with what they hold at a moment: folded lines and pprof."""
+"""Stacks with the bytes that they hold at a moment: folded lines and pprof."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 def write_folded(recording: Recording, asked: Asked, out: BinaryIO) -> None:
-    """Write a line of each stack: its frames, root first, with ; between them, and its bytes."""
+    """Write a line per stack: its frames, root first and separated by ;, then its bytes."""
     for row in _stacks(recording, asked):
         frames = [_folded(str(frame)) for frame in reversed(row.stack)] or [_folded(row.key)]
         out.write(f"{';'.join(frames)} {row.bytes}\n".encode(errors="replace"))
 
 
 def _folded(text: str) -> str:
-    """Return a frame without what has a meaning between frames."""
+    """Return a frame without the characters that separate frames."""
     return printable(text).replace(";", ",")
 
 

@@ -1,4 +1,4 @@
-"""Every event as a row: Parquet, CSV, lines of JSON. The columns are the fields of `Event`."""
+"""Every event as a row: Parquet, CSV, JSON lines. The columns are the fields of `Event`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from peakline.recording import Recording
 
 
-# With one of these a spreadsheet runs a cell; the wide forms are those of East Asian input. Source:
-# OWASP, "CSV Injection". An apostrophe before them makes it text.
+# A spreadsheet runs a cell that begins with one of these; the wide forms come from East Asian
+# input. A leading apostrophe makes the cell text. Source: OWASP, "CSV Injection".
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def write_parquet(recording: Recording, asked: Asked, out: BinaryIO) -> None:
-    """Write Parquet, a batch of events at a time; the metadata says what ran."""
+    """Write Parquet, one batch of events at a time; the metadata describe the run."""
     import pyarrow.parquet as pq
 
     from peakline.recording.arrow import SCHEMA, arrow_batch
@@ -34,7 +34,7 @@ def write_parquet(recording: Recording, asked: Asked, out: BinaryIO) -> None:
 
 
 def write_csv(recording: Recording, asked: Asked, out: BinaryIO) -> None:
-    """Write CSV with a line of names; what an event does not have is empty."""
+    """Write CSV with a header line; missing values are empty."""
     text = io.TextIOWrapper(out, "utf-8", errors="replace", newline="")
     writer = csv.writer(text)
     writer.writerow(Event._fields)
@@ -45,20 +45,20 @@ def write_csv(recording: Recording, asked: Asked, out: BinaryIO) -> None:
 
 
 def _csv_row(event: Event) -> list[object]:
-    """Return the fields, with a shape as JSON has it."""
+    """Return the fields, with a shape in JSON form."""
     shape = None if event.shape is None else list(event.shape)
     return [*map(_cell, event[:-2]), shape, _cell(event.dtype)]
 
 
 def _cell(value: object) -> object:
-    """Return a text as a cell of one line that no spreadsheet takes for a formula."""
+    """Return a text as a single-line cell that no spreadsheet takes for a formula."""
     if not isinstance(value, str):
         return value
     return f"'{printable(value)}" if value.startswith(_FORMULAS) else printable(value)
 
 
 def write_ndjson(recording: Recording, asked: Asked, out: BinaryIO) -> None:
-    """Write an object a line; what an event does not have is null."""
+    """Write one object per line; missing values are null."""
     for batch in recording.events(**asked.of_part()).batches():
         lines = [json_text(event._asdict()) for event in batch]
         out.write(("\n".join(lines) + "\n").encode())

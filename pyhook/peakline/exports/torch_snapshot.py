@@ -1,7 +1,7 @@
-"""What torch.cuda.memory._dump_snapshot() writes: for memory_viz and torch's own _memory_viz.py.
+"""Writes the format of torch.cuda.memory._dump_snapshot(), for memory_viz and _memory_viz.py.
 
 Source of the format: the docstring of torch.cuda.memory._snapshot. Segments and blocks are those
-after the last event, the traces every event, so that a reader may go back from one to the other.
+after the last event. The traces hold every event, so that a reader can step back from there.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ACTIONS = {
 
 
 def write(recording: Recording, asked: Asked, out: BinaryIO) -> None:
-    """Write the snapshot of every device, or of the one asked for."""
+    """Write the snapshot of every device, or of the requested one."""
     events = recording.events(**asked.of_part())
     snapshot = _Snapshot(events)
     for event in events:
@@ -51,7 +51,7 @@ def write(recording: Recording, asked: Asked, out: BinaryIO) -> None:
     )
 
 
-_Kind: TypeAlias = "tuple[int, bool]"  # stream, whether it is expandable
+_Kind: TypeAlias = "tuple[int, bool]"  # stream, whether the segment is expandable
 
 
 @dataclass
@@ -73,7 +73,7 @@ class _Snapshot:
 
     def add(self, event: Event) -> None:
         """Take the next event."""
-        if not isinstance(event.device, int):  # the form knows GPUs only
+        if not isinstance(event.device, int):  # the format has only GPUs
             return
         while len(self.traces) <= event.device:
             self.traces.append([])
@@ -94,7 +94,7 @@ class _Snapshot:
         stack = event.stack_id if action == "alloc" else event.free_stack_id
         entry: dict[str, Any] = {
             "action": action,
-            # Of blocks torch writes what was asked for.
+            # torch writes the requested size of blocks.
             "size": event.requested_bytes or event.bytes or 0,
             "stream": event.stream or 0,
             "time_us": round(event.time * 1e6),
@@ -109,7 +109,7 @@ class _Snapshot:
         return entry
 
     def frames(self, stack: int) -> list[dict[str, Any]]:
-        """Return a stack as torch writes it, the innermost frame first."""
+        """Return a stack in torch's form, the innermost frame first."""
         if stack not in self.stacks:
             self.stacks[stack] = [
                 {"filename": one.file, "line": one.line, "name": one.function}
