@@ -1,4 +1,4 @@
-"""Puts a question, or SQL, to an engine; answers are rows with plain values."""
+"""Sends a question, or SQL, to an engine; answers are rows with plain values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SPANS = {"h": "hours", "d": "days", "w": "weeks"}
 
 @dataclass(frozen=True)
 class Answered:
-    """The answer to a question: its rows, and what was asked in the end."""
+    """The answer to a question: its rows, and the final form of the request."""
 
     asked: Asked
     rows: list[dict[str, Any]]
@@ -29,8 +29,8 @@ def open_engine(
 ) -> Engine:
     """Open a fleet with "duckdb" or "spark".
 
-    `progress` is called with how far a query of DuckDB is; where one is given, Spark draws its own
-    bar.
+    `progress` is called with the finished fraction of a DuckDB query; if it is given, Spark draws
+    its own bar.
 
     Raises:
         FleetError: there are no tables, or they cannot be read.
@@ -51,10 +51,10 @@ def open_engine(
 
 
 def answer(engine: Engine, question: Question, asked: Asked) -> Answered:
-    """Ask a named question; without two versions one that compares takes the two newest.
+    """Answer a named question; a comparison without two versions takes the two newest.
 
     Raises:
-        FleetError: it allows no answer.
+        FleetError: the question has no answer.
     """
     if question.compares:
         asked = replace(asked, versions=_compared(engine, asked))
@@ -66,7 +66,7 @@ def answer_sql(engine: Engine, sql: str) -> list[dict[str, Any]]:
     """Return the rows of a query on ranks, sites, phases and groups.
 
     Raises:
-        FleetError: it does not only read, or the engine refuses it.
+        FleetError: the query does more than read, or the engine refuses it.
     """
     engine.need_query(sql)
     return [_plain_row(row) for row in engine.ask(sql, {}).dictionaries()]
@@ -93,7 +93,7 @@ def _plain_row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON has it."""
+    """Return a value in a form that JSON has."""
     if isinstance(value, decimal.Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, (datetime, date)):
@@ -108,10 +108,10 @@ def _plain(value: Any) -> Any:
 
 
 def time_of(text: str, now: datetime | None = None) -> str:
-    """Return a time in UTC, as SQL has it, of "2030-01-31", "2030-01-31 12:00", "24h" or "7d" ago.
+    """Return the UTC time, in SQL form, of "2030-01-31", "2030-01-31 12:00", "24h" or "7d" ago.
 
     Raises:
-        ValueError: it is none of these.
+        ValueError: the text is none of these.
     """
     count, unit = text[:-1], text[-1:]
     if unit in _SPANS and count.isdigit():

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Collected:
-    """What was written, and a sentence for each trace that was not."""
+    """The written tables, and a sentence for each trace that failed."""
 
     traces: int = 0
     bytes_written: int = 0
@@ -27,8 +27,9 @@ class Collected:
 
 
 def find_traces(files: Iterable[str]) -> list[Path]:
-    """Return the traces among these files and in these folders, each once; packed ones only where
-    the trace itself is not beside them.
+    """Return the traces among these files and in these folders, each once.
+
+    A packed trace is left out if the trace itself is beside it.
     """
     from peakline.runs.find import without_packed_twins
 
@@ -46,10 +47,10 @@ def collect(
     labels: Mapping[str, str],
     one_is_done: Callable[[], object] = lambda: None,
 ) -> Collected:
-    """Write the tables of these traces; what a fleet has of others is left alone.
+    """Write the tables of these traces; rows of other traces in the fleet stay.
 
     Raises:
-        FleetError: it is in a store that cannot be written.
+        FleetError: the fleet is in a store that cannot be written.
     """
     from peakline import _report
     from peakline.runs.pool import reading_pool

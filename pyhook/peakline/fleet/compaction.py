@@ -1,10 +1,10 @@
-"""Joins the small files of a fleet to few large ones: opening a file costs more than its rows.
+"""Joins the small files of a fleet into a few large ones: opening a file costs more than its rows.
 
-Table by table, the large files are written to a folder beside the table, `.TABLE.new`. The table is
-renamed to `.TABLE.old`; then the new files, and those of the old ones that were not joined, move to
-the table. Whoever finds an old folder does what is left of that, so a compaction that is killed
-loses no row and doubles none. Tables need not change together: all hold the rows they held, but for
-rows that no row of `ranks` names.
+For each table, the large files are written to a folder beside it, `.TABLE.new`. The table is
+renamed to `.TABLE.old`; then the new files, and the old files that were not joined, move to the
+table. A process that finds an old folder finishes these moves, so a killed compaction neither loses
+nor doubles rows. Tables need not change together: each keeps its rows, except rows that no row of
+`ranks` names.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from peakline.fleet.engines import FleetError
 from peakline.fleet.tables import ROWS_OF_A_GROUP, SCHEMAS
 
 FOLDER = "run=many"
-_LOCK = "_lock"  # its time stamp is the begin of the last compaction
+_LOCK = "_lock"  # its time stamp is the beginning of the last compaction
 _ROWS_OF_A_FILE = 8 * ROWS_OF_A_GROUP
-_LARGE_BYTES = 32 << 20  # such a file is left as it is
+_LARGE_BYTES = 32 << 20  # files of this size are not joined
 _TICK_SECONDS = 0.02  # more than the resolution of time stamps
 
 
 @dataclass(frozen=True)
 class Compacted:
-    """What a compaction did."""
+    """The result of a compaction."""
 
     files_before: int
     files_after: int
@@ -44,10 +44,10 @@ class Compacted:
 
 
 def compact(fleet: Path, progress: Callable[[float], object] = lambda _: None) -> Compacted:
-    """Join the small files of all tables; rows of traces that were exported anew are left out.
+    """Join the small files of all tables; drops rows of traces that were exported again.
 
     Raises:
-        FleetError: another process compacts it, or a file cannot be read.
+        FleetError: another process compacts the fleet, or a file cannot be read.
     """
     with _lock(fleet):
         finish(fleet)
@@ -65,7 +65,7 @@ def compact(fleet: Path, progress: Callable[[float], object] = lambda _: None) -
                 if name != schema.RANKS:
                     writing.join(name, small[name], stale)
             size = sum(path.stat().st_size for path in writing.files)
-            # To remove many small files takes as long as to read them.
+            # Removing many small files takes as long as reading them.
             for number, name in enumerate(schema.TABLES, 1):
                 (fleet / name).rename(_old(fleet, name))
                 finish(fleet)
@@ -77,7 +77,7 @@ def compact(fleet: Path, progress: Callable[[float], object] = lambda _: None) -
 
 
 def finish(fleet: Path) -> None:
-    """Do what is left of a compaction; where no table was renamed there is nothing to do.
+    """Finish an interrupted compaction; does nothing if no table was renamed.
 
     Raises:
         FleetError: the folder cannot be written.
@@ -109,7 +109,7 @@ def _old(fleet: Path, table: str) -> Path:
 
 
 def _remove_unused(fleet: Path) -> None:
-    """Remove what a compaction wrote for tables that it did not rename."""
+    """Remove files that a compaction wrote for tables that it did not rename."""
     for name in schema.TABLES:
         if not _old(fleet, name).exists():
             shutil.rmtree(_new(fleet, name), ignore_errors=True)
@@ -124,14 +124,17 @@ def _move(paths: Iterable[Path], source: Path, target: Path) -> None:
 
 
 def _small_files(fleet: Path, folder: Path) -> list[Path]:
-    """Return the files that a compaction joins: small ones that were there when it began."""
+    """Return the files to join: small ones that existed when the compaction began."""
     began = (fleet / _LOCK).stat().st_mtime_ns
     found = sorted(path for path in folder.rglob("*.parquet") if not path.name.startswith("."))
     return [path for path in found if _is_joined(path.stat(), began)]
 
 
 def _is_joined(file: os.stat_result, began: int) -> bool:
-    """Its last change of any kind counts: a file is complete before it gets its name."""
+    """Return whether a file is small and its last change of any kind was before `began`.
+
+    A file is complete before it gets its name.
+    """
     return file.st_size < _LARGE_BYTES and file.st_ctime_ns <= began
 
 
@@ -156,9 +159,9 @@ class _Writing:
         self._done = 0
 
     def join_ranks(self, paths: Sequence[Path]) -> pa.Array:
-        """Write the newest row of each rank; returns the ids of those that are not.
+        """Write the newest row of each rank; returns the ids of the older rows.
 
-        Rows of other tables whose id is unknown stay: their row of `ranks` may be about to come.
+        Rows of other tables with unknown ids stay: their row of `ranks` may be written soon.
         """
         small = pa.concat_tables([*self._read(paths), SCHEMAS[schema.RANKS].empty_table()])
         folder = self._fleet / schema.RANKS

@@ -1,4 +1,4 @@
-"""Answers with DuckDB, in this process. The only file that imports duckdb."""
+"""The DuckDB engine, in this process. The only file that imports duckdb."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from peakline.fleet.engines import (
     words_as,
 )
 
-_LOOK_SECONDS = 0.2  # between two looks at how far a query is
+_LOOK_SECONDS = 0.2  # between two progress updates of a query
 
 
 def _of_folder(fleet: str) -> dict[str, list[str]]:
@@ -29,7 +29,7 @@ def _of_folder(fleet: str) -> dict[str, list[str]]:
 
 
 class DuckDBEngine:
-    """A database in memory whose tables are the files of a fleet."""
+    """An in-memory database with views on the files of a fleet."""
 
     name = "duckdb"
 
@@ -38,18 +38,19 @@ class DuckDBEngine:
 
         Raises:
             FleetError: a table cannot be read.
-            ImportError: it is in a store, and fsspec is not installed.
+            ImportError: the fleet is in a store, and fsspec is not installed.
         """
         self._progress = progress
         self._connection = duckdb.connect(":memory:")
         self._connection.execute("set preserve_insertion_order = false")
-        # Progress is counted when it is to be printed; we print it.
+        # DuckDB tracks progress only if it may print it; we print it instead.
         self._connection.execute("set enable_progress_bar = true")
         self._connection.execute("set enable_progress_bar_print = false")
         found = self._of_store(fleet) if is_url(fleet) else _of_folder(fleet)
         for table, paths in found.items():
             listed = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
-            # The folder's `run` is a column of `ranks`, too, as files of many runs need it there.
+            # The `run` in a folder name is also a column of `ranks`, because a file may hold many
+            # runs.
             files = f"read_parquet([{listed}], hive_partitioning = false)"
             self._run(f"create or replace temp view {table}_files as select * from {files}", {})
         for statement in views.statements():
@@ -57,8 +58,8 @@ class DuckDBEngine:
         self._lock(fleet)
 
     def _lock(self, fleet: str) -> None:
-        """Let nothing touch files outside of the fleet, or change that, from now on."""
-        # Names of stores mean nothing to it; a store gives out the files of the tables alone.
+        """Deny access to files outside of the fleet, and changes of this setting, from now on."""
+        # DuckDB does not know names of stores; a store serves only the files of the tables.
         if not is_url(fleet):
             folder = table_path(fleet, "").replace("'", "''")
             self._connection.execute(f"set allowed_directories = ['{folder}']")
@@ -66,7 +67,7 @@ class DuckDBEngine:
         self._connection.execute("set lock_configuration = true")
 
     def _of_store(self, fleet: str) -> dict[str, list[str]]:
-        """Return the files of each table of a store, which are read by their names from now on."""
+        """Return the files of each table of a store, and register the store for reading them."""
         from peakline.fleet.duckdb_store import StoreFiles
         from peakline.fleet.stores import open_store
 
@@ -84,16 +85,16 @@ class DuckDBEngine:
         }
 
     def need_query(self, sql: str) -> None:
-        """Refuse what is not one query that only reads.
+        """Refuse anything but one read-only query.
 
         Raises:
-            FleetError: it writes, changes something, is several statements, or no SQL.
+            FleetError: the SQL writes, changes something, is several statements, or is invalid.
         """
         try:
             kinds = [one.type for one in self._connection.extract_statements(sql)]
         except duckdb.Error as error:
             raise FleetError(f"DuckDB: {error}") from error
-        except ValueError:  # a kind of statement that its own Python module has no name for
+        except ValueError:  # a kind of statement without a name in duckdb's Python module
             raise no_query("none") from None
         if len(kinds) != 1:
             raise no_query(f"{len(kinds)} statements")
@@ -104,7 +105,7 @@ class DuckDBEngine:
         """Return the rows of a query.
 
         Raises:
-            FleetError: DuckDB refuses it.
+            FleetError: DuckDB refuses the query.
         """
         columns, rows = self._run(words_as("$", sql, values), values)
         return Answer(columns, rows)
@@ -117,14 +118,14 @@ class DuckDBEngine:
         try:
             return work() if self._progress is None else self._watched(work, self._progress)
         except duckdb.Error as error:
-            # Behind an empty line it repeats the query.
+            # After an empty line DuckDB repeats the query.
             why, _, _ = str(error).partition("\n\nLINE ")
             raise FleetError(f"DuckDB: {' '.join(why.split())}") from error
 
     def _watched(
         self, work: Callable[[], tuple[list[str], list[Any]]], progress: Progress
     ) -> tuple[list[str], list[Any]]:
-        """Do the work in a thread, so that this one may show progress and hear Ctrl-C."""
+        """Do the work in a thread, so that this thread can show progress and receive Ctrl-C."""
         found: list[Any] = []
         failed: list[BaseException] = []
 

@@ -1,6 +1,6 @@
 """Files of an object store for DuckDB, through pyarrow.
 
-DuckDB's own way is an extension that it downloads, which many clusters do not let it.
+DuckDB would download an extension, which many clusters do not allow.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from peakline.fleet.stores import Store
 
 
 class StoreFiles(ArrowFSWrapper):  # type: ignore[misc]
-    """The files of a store that were listed: nothing is asked of the store about them again."""
+    """The listed files of a store; the store is not queried about them again."""
 
     protocol = ("s3", "gs", "gcs", "abfs", "abfss", "hdfs")
     cachable = False  # codespell:ignore cachable
 
     def __init__(self, store: Store, files: Mapping[str, Any]) -> None:
-        """Take what `Store.files` returned, of all tables."""
+        """Take the results of `Store.files` of all tables."""
         super().__init__(store.filesystem)
         self._files = files
 
@@ -29,7 +29,7 @@ class StoreFiles(ArrowFSWrapper):  # type: ignore[misc]
         return path.partition("://")[2] or path
 
     def info(self, path: str, **_: Any) -> dict[str, Any]:
-        """Return what is known of a file."""
+        """Return the metadata of a file."""
         found = self._files.get(self._strip_protocol(path))
         if found is None:
             raise FileNotFoundError(path)
@@ -37,5 +37,5 @@ class StoreFiles(ArrowFSWrapper):  # type: ignore[misc]
         return entry
 
     def modified(self, path: str) -> Any:
-        """Return when a file was written."""
+        """Return the modification time of a file."""
         return self.info(path)["mtime"]

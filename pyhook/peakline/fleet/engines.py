@@ -1,6 +1,6 @@
-"""The two engines that answer SQL about a fleet: DuckDB in this process, Spark here or elsewhere.
+"""The interface of the engines that answer SQL about a fleet: DuckDB here, Spark here or elsewhere.
 
-Everything they read differently is in this file; questions and views are written once.
+The differences of their SQL are in this file; questions and views are written once.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Any, Protocol
 
 Values = Mapping[str, "str | float"]
-Progress = Callable[[float], object]  # called with the part that is done
+Progress = Callable[[float], object]  # called with the finished fraction
 
 
 class FleetError(Exception):
-    """A question that allows no answer; the text says what to do now."""
+    """A question cannot be answered; the text suggests a fix."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Rows as an engine gives them."""
+    """Rows as the engine returns them."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
@@ -32,29 +32,29 @@ class Answer:
 
 
 class Engine(Protocol):
-    """What questions need of an engine."""
+    """The interface of an engine for questions."""
 
     name: str
 
     def ask(self, sql: str, values: Values) -> Answer:
-        """Return the rows of a query; words after colons in it are in `values`."""
+        """Return the rows of a query; `values` has the values of its :names."""
         ...
 
     def need_query(self, sql: str) -> None:
-        """Refuse what is not one query that only reads.
+        """Refuse anything but one read-only query.
 
         Raises:
-            FleetError: it writes a file, changes something, or is several statements.
+            FleetError: the SQL writes a file, changes something, or is several statements.
         """
         ...
 
     def close(self) -> None:
-        """Let go of what it holds."""
+        """Release its resources."""
         ...
 
 
 def no_query(found: str) -> FleetError:
-    """Return the error for SQL that is not one query that only reads."""
+    """Return the error for SQL that is not one read-only query."""
     return FleetError(f"--sql takes one query that only reads (select, with), and this is {found}")
 
 
@@ -62,27 +62,27 @@ _WORD = re.compile(r"(?<![:\w]):([a-z]\w*)")
 
 
 def words_as(mark: str, sql: str, values: Values) -> str:
-    """Return the SQL with another mark than a colon before the words that have values."""
+    """Return the SQL with another mark than a colon before the :names."""
     return _WORD.sub(lambda found: mark + found[1] if found[1] in values else found[0], sql)
 
 
 def is_url(fleet: str) -> bool:
-    """Whether a fleet is in an object store."""
+    """Return whether a fleet is in an object store."""
     return "://" in fleet
 
 
 def table_path(fleet: str, table: str) -> str:
-    """Return where the files of a table are."""
+    """Return the path of the files of a table."""
     return f"{fleet.rstrip('/')}/{table}"
 
 
 def count_files(fleet: str) -> int:
-    """Return how many files the tables of a folder are; 0 of an object store."""
+    """Return the number of files of a fleet's tables; 0 for an object store."""
     return 0 if is_url(fleet) else sum(1 for _ in Path(fleet).rglob("*.parquet"))
 
 
 def look_for_tables(fleet: str, tables: Sequence[str]) -> None:
-    """Refuse a folder that is no fleet, and say how to make one.
+    """Refuse a folder that is no fleet, with a hint how to make one.
 
     Raises:
         FleetError: it has no tables.
@@ -107,7 +107,7 @@ def look_for_tables(fleet: str, tables: Sequence[str]) -> None:
 
 
 def no_table(fleet: str, table: str) -> str:
-    """Return what to do where a table lacks."""
+    """Return the hint for a missing table."""
     return (
         f"{fleet} has no table {table}; fill it with: peakline export parquet --tables TRACES"
         f" -o {fleet}"

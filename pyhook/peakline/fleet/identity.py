@@ -1,4 +1,4 @@
-"""Which run and rank a trace is of: the only file of the fleet that knows how that is found."""
+"""Finds the run and rank of a trace: the only file of the fleet that knows how."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Identity:
-    """The run of a trace, and its place in it."""
+    """The run of a trace, and its rank and process within."""
 
     run_id: str
     trace_id: str
@@ -28,23 +28,23 @@ class Identity:
 
     @property
     def name(self) -> str:
-        """How answers name it."""
+        """Its name in answers."""
         return f"process {self.pid} on {self.host}" if self.rank is None else f"rank {self.rank}"
 
     @property
     def file_stem(self) -> str:
-        """The name of its files: restarts, and processes of one rank, have each their own."""
+        """The stem of its file names, unique for restarts and for several processes of a rank."""
         who = self.pid if self.rank is None else self.rank
         return _file_name(f"{self.host or 'host'}.{who}.{self.trace_id[:8]}")
 
     @property
     def folder(self) -> str:
-        """The folder of its run: what Hive and its heirs read as a column `run`."""
+        """The folder of its run, which Hive-style readers turn into a column `run`."""
         return "run=" + _file_name(self.run_id)
 
 
 def identity_of(member: Member, run_id: str | None = None) -> Identity:
-    """Return who wrote a trace; without a run it is one of its own, or that of `peakline run`."""
+    """Return a trace's identity; its run is `run_id`, that of `peakline run`, or its own."""
     return Identity(
         run_id=run_id or member.run_uuid or member.file_uuid,
         trace_id=member.file_uuid,
@@ -59,9 +59,9 @@ def identity_of(member: Member, run_id: str | None = None) -> Identity:
 
 
 def run_ids(traces: Sequence[Path]) -> dict[Path, str]:
-    """Return the run of each trace that can be read, as found among all of them.
+    """Return the run of each readable trace, grouped among all of them.
 
-    It has the name of the run, or the file, of the process that began first.
+    A run has the name of its run id, or the file, of the process that began first.
     """
     from peakline.runs.find import runs_of
 

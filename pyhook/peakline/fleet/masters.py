@@ -1,4 +1,4 @@
-"""Whether somebody answers where a Spark cluster should be: Spark itself asks for a minute."""
+"""Checks whether a Spark cluster answers: Spark itself would retry for a minute."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import socket
 from peakline.fleet.engines import FleetError
 
 _SCHEME = "spark://"
-_SECONDS = 5  # for the answer of one machine
+_SECONDS = 5  # timeout per machine
 
 
 def need_master(master: str) -> None:
-    """Say who does not answer: of several masters (`spark://A:7077,B:7077`) one is enough.
+    """Raise an error if no master answers; one of several (`spark://A:7077,B:7077`) is enough.
 
-    Other clusters than Spark's own are found by Spark alone.
+    Clusters other than Spark's own are found by Spark alone.
 
     Raises:
-        FleetError: nobody answers, or it is no address.
+        FleetError: no master answers, or the text is no address.
     """
     if not master.startswith(_SCHEME):
         return

@@ -1,7 +1,7 @@
-"""Lines as every machine and version writes them, and numbers that stand for them.
+"""Normalises lines across machines and versions, and hashes them.
 
-Ranks and versions are joined by these numbers, so they must be the same wherever the code lay: a
-path loses what is the machine's (site-packages, checkout, working directory) before it is hashed.
+Ranks and versions are joined by these hashes, so they must not depend on the location of the code:
+a path loses its machine-specific part (site-packages, checkout, working directory) first.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _LIBRARY = re.compile(r".*/([^/]+\.so(?:\.[0-9.]+)?)")
 
 @functools.lru_cache(maxsize=65536)
 def normalised_file(file: str, working_directory: str, script_folder: str) -> str:
-    """Return the path of a source file without what differs from machine to machine.
+    """Return the path of a source file without its machine-specific part.
 
     Args:
-        file: as the trace has it.
+        file: the path in the trace.
         working_directory: of the program.
-        script_folder: where the program's own file lies, or "".
+        script_folder: the folder of the program's own file, or "".
     """
     for pattern, prefix in (
         (_PACKAGES, ""),
@@ -47,14 +47,14 @@ def normalised_file(file: str, working_directory: str, script_folder: str) -> st
 
 
 def stable_hash(*parts: object) -> int:
-    """Return a signed number of 64 bits that is the same for equal parts everywhere."""
+    """Return a signed 64-bit hash that is the same for equal parts on every machine."""
     text = "\0".join(map(str, parts))
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
 
 
 def script_folder(command: str, working_directory: str) -> str:
-    """Return the folder of the Python file that a command line runs; "" where it names none."""
+    """Return the folder of the Python file that a command line runs; "" if it runs none."""
     for word in command.split()[1:]:
         if word.endswith(".py"):
             return str((Path(working_directory) / word).parent)

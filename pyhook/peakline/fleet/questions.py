@@ -1,7 +1,7 @@
 """The named questions, in SQL that DuckDB and Spark both read.
 
 Bytes times milliseconds are decimals: their sums are exact, so both engines give equal answers in
-an equal order. Words after a colon are values of what was asked; `{...}` is filled in by `sql_of`.
+the same order. :names are values of the request; `sql_of` fills in `{...}`.
 """
 
 from __future__ import annotations
@@ -9,31 +9,30 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-# Of bytes times milliseconds; GB are those of 1024, as everywhere.
+# In bytes times milliseconds; a GB is 1024 MB, as everywhere.
 _GB_HOUR = f"{float((1 << 30) * 3_600_000)!r}"
 
-# What every answer begins with: the rows of `ranks` that are asked about.
+# Every answer begins with the chosen rows of `ranks`.
 _CHOSEN = "with chosen as (select * from ranks where device_kind = 'gpu'{conditions})"
-# What is in use of a device at most: as the driver says, else as far as torch knows.
+# The most memory in use of a device, as far as the driver and torch know.
 _USED = "greatest(coalesce(used_peak_bytes, 0), coalesce(reserved_peak_bytes, 0), peak_bytes)"
 
-# The hash has file and function in it. Spark sorts all rows to find any value of a text, and does
-# not to group by it.
+# The hash covers file and function. To pick any value of a text column, Spark would sort all rows;
+# grouping by the column needs no sort.
 _PLACE = "s.{by}_hash, file, function"
 
 
 def _byte_ms(size: str) -> str:
-    # A product of decimals that fit 64 bits must fit them, too, for DuckDB: so one is wider.
+    # In DuckDB the product of two 64-bit decimals must fit 64 bits, so one factor is wider.
     return f"sum(cast({size} as decimal(20, 0)) * cast(duration_ms as decimal(18, 0)))"
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A column of an answer, and what its values are.
+    """A column of an answer, and the kind of its values.
 
     ``kind``: "text", "run", "count", "bytes", "more" (bytes with their sign), "share", "gb_hours",
-    "line" (a line, with the columns file and function). ``may_go``: of a narrow terminal it is left
-    out.
+    "line" (a line, with the columns file and function). ``may_go``: a narrow terminal omits it.
     """
 
     name: str
@@ -44,9 +43,9 @@ class Shown:
 
 @dataclass(frozen=True)
 class Question:
-    """A question: what it is in words, its SQL, and what its answer shows.
+    """A question: its description, its SQL, and the columns of its answer.
 
-    ``nothing`` says what an empty answer means.
+    ``nothing`` explains an empty answer.
     """
 
     name: str
@@ -54,8 +53,8 @@ class Question:
     sql: str
     columns: tuple[Shown, ...]
     nothing: str
-    default_by: str = ""  # lines are grouped by "line" or "function"; "": it has no lines
-    compares: bool = False  # two versions, :before and :after
+    default_by: str = ""  # groups lines by "line" or "function"; "": it has no lines
+    compares: bool = False  # compares two versions, :before and :after
 
 
 _RUN = Shown("run_id", "Run", "run")
@@ -246,7 +245,7 @@ order by spread_bytes desc, p.run_id {{limit}}""",
 
 QUESTIONS = {one.name: one for one in (WASTE, REGRESSIONS, GB_HOURS, LIMITS, RANKS_DIFFER)}
 
-# The two newest versions, by when the first run of each began.
+# The two newest versions, by the start of the first run of each.
 NEWEST_VERSIONS = """select version from ranks
 where device_kind = 'gpu' and version is not null{conditions}
 group by version order by min(started) desc, version desc limit 2"""
@@ -254,17 +253,17 @@ group by version order by min(started) desc, version desc limit 2"""
 
 @dataclass(frozen=True)
 class Asked:
-    """What a question is asked about."""
+    """The selection for a question."""
 
     since: str | None = None  # "2030-01-31 12:00:00", UTC
-    versions: Sequence[str] = ()  # of regressions: before, after
-    by: str = ""  # "line" or "function"; "": as the question has it
-    near: float = 0.9  # of a device, to be near its limit
+    versions: Sequence[str] = ()  # for regressions: before, after
+    by: str = ""  # "line" or "function"; "": the question's default
+    near: float = 0.9  # fraction of a device that counts as near its limit
     top: int = 0  # rows; 0: all
 
 
 def sql_of(question: Question, asked: Asked) -> tuple[str, dict[str, str | float]]:
-    """Return the SQL of a question, and the values of its words after colons."""
+    """Return the SQL of a question, and the values of its :names."""
     conditions, values = conditions_of(asked)
     if question.compares:
         values["before"], values["after"] = asked.versions
@@ -274,7 +273,8 @@ def sql_of(question: Question, asked: Asked) -> tuple[str, dict[str, str | float
     filled: Mapping[str, str] = {
         "{conditions}": conditions,
         "{by}": by,
-        # A rank has one row of a line; of a function several, and to tell them apart takes long.
+        # A rank has one row per line, but several per function, and counting distinct ranks is
+        # slow.
         "{ranks}": "count(*)" if by == "line" else "count(distinct c.rank_id)",
         "{limit}": f"limit {asked.top}" if asked.top else "",
     }
@@ -284,7 +284,7 @@ def sql_of(question: Question, asked: Asked) -> tuple[str, dict[str, str | float
 
 
 def conditions_of(asked: Asked) -> tuple[str, dict[str, str | float]]:
-    """Return what a row of `ranks` must be to be asked about, and the values."""
+    """Return the conditions for the chosen rows of `ranks`, and their values."""
     text, values = "", dict[str, str | float]()
     if asked.since is not None:
         text += " and started >= cast(:since as timestamp)"

@@ -1,6 +1,6 @@
-"""Keeps what Java says while it starts from people's terminals; what it says later passes.
+"""Hides messages of Java's start from the terminal; later messages pass.
 
-Where the start fails, what it said has the reason, among hundreds of lines of stack traces.
+If the start fails, they contain the reason, among hundreds of lines of stack traces.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _STARTED = b"\0peakline: the start is over\n"
-_REST_SECONDS = 1  # for what Java said before it failed
+_REST_SECONDS = 1  # wait for messages before the failure
 
 
 class Saying:
-    """What Java says: kept until `_STARTED`, which we write, and passed on after that."""
+    """Java's messages: held back up to `_STARTED`, which we write, and passed on after it."""
 
     def __init__(self, source: int, target: int) -> None:
         """Copy from one file to another, in a thread, until the first ends."""
@@ -27,7 +27,7 @@ class Saying:
         self._thread.start()
 
     def lines(self) -> list[str]:
-        """Return what was said at the start, without lines of stack traces."""
+        """Return the messages of the start, without lines of stack traces."""
         self._thread.join(_REST_SECONDS)
         lines = self._kept.partition(_STARTED)[0].decode(errors="replace").splitlines()
         return [line for line in lines if line[:1].strip()]
@@ -42,7 +42,7 @@ class Saying:
 
 @contextmanager
 def quiet_start() -> Iterator[Saying]:
-    """Start Java in this block: it keeps the error stream that it is given here for its life."""
+    """Start Java in this block: it keeps the error stream of its start for its lifetime."""
     sys.stderr.flush()
     own = os.dup(2)
     reading, writing = os.pipe()

@@ -1,4 +1,4 @@
-"""The git repository of a program, and the commit that was checked out when it ran."""
+"""Finds the git repository of a program, and its commit when the program ran."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import subprocess
 from datetime import datetime, timezone
 from pathlib import Path
 
-_SECONDS = 10  # for an answer of git
+_SECONDS = 10  # timeout for git
 
 
 @functools.lru_cache(maxsize=4096)
 def repository_of(folder: str) -> Path | None:
-    """Return the root of the repository that a folder of this machine lies in."""
+    """Return the root of the repository that contains a local folder."""
     path = Path(folder)
     if not path.is_absolute():
         return None
@@ -25,9 +25,9 @@ def repository_of(folder: str) -> Path | None:
 def commit_at(folder: str, seconds: float) -> str | None:
     """Return the commit that was checked out in a folder's repository at a time.
 
-    The log of HEAD says which that was; where it does not reach back so far nothing is known.
-    Changes that were not committed are not seen. Without a log it is the commit of now. `git
-    rev-parse` runs no program that a repository may name.
+    The log of HEAD has the answer; None if it does not reach back so far. Uncommitted changes are
+    not seen. Without a log it is the current commit. `git rev-parse` runs no program that a
+    repository may name.
 
     Args:
         folder: of the program, on this machine.
@@ -45,6 +45,6 @@ def commit_at(folder: str, seconds: float) -> str | None:
         except (OSError, subprocess.TimeoutExpired):
             return None
         if done.returncode == 0:
-            # It warns where the log begins later.
+            # git warns if the log begins later.
             return None if done.stderr else done.stdout.strip()
     return None

@@ -1,4 +1,4 @@
-"""A trace as rows of the tables: what its reports say, without events."""
+"""A trace as rows of the tables, from its reports, without events."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ Rows = dict[str, list[Row]]  # by table
 
 @dataclass(frozen=True)
 class TraceRows:
-    """The rows of one trace, and whose they are."""
+    """The rows of one trace, and its identity."""
 
     identity: Identity
     tables: Rows
 
 
 def rows_of_trace(path: str, labels: Mapping[str, str], run_id: str | None = None) -> TraceRows:
-    """Read a trace: a pass over its events for each device, and one for its segments.
+    """Read a trace: one pass over its events per device, and one for its segments.
 
-    The device with the highest peak needs none where the trace keeps its outline.
+    If the trace keeps an outline, the device with the highest peak needs no pass.
 
     Raises:
         peakline._report.TraceError: the trace allows no answer.
@@ -69,7 +69,7 @@ def _facts_of_trace(
     identity: Identity,
     labels: Mapping[str, str],
 ) -> Row:
-    """Return the columns that all devices of a trace have in common."""
+    """Return the columns that are equal for all devices of a trace."""
     meta = info["meta"]
     began = info["start_realtime_ns"]
     command, directory = meta.get("argv", ""), meta.get("working_directory", "")
@@ -110,13 +110,13 @@ def _end_reason(trace: Any, info: dict[str, Any], outline: dict[str, Any]) -> st
 
 
 def _ended_refused(trace: Any) -> bool:
-    """Whether the last refused request was not caught."""
+    """Return whether the program did not catch its last refused request."""
     refused = json.loads(trace.report("oom", json=True, top=1))["ooms"]
     return bool(refused) and not refused[-1]["is_caught"]
 
 
 def _allocated_by_line(trace: Any, directory: str | None) -> dict[str, int]:
-    """Return what each line allocated over the run; nothing where the trace does not count it."""
+    """Return the bytes that each line allocated over the run; empty if they are not counted."""
     from peakline import _report
 
     try:
@@ -190,9 +190,9 @@ def _add_rows(
 def _site_rows(
     number: int, outline: dict[str, Any], meta: Mapping[str, str], allocated: Mapping[str, int]
 ) -> list[Row]:
-    """Return a row for each line: two files that are one when normalised are one line.
+    """Return a row per line; two files with the same normalised path are one line.
 
-    Its median is then that of the larger part, which comes first.
+    The median of such a line is that of its larger part, which comes first.
     """
     directory = meta.get("working_directory", "")
     script = script_folder(meta.get("argv", ""), directory)

@@ -1,6 +1,7 @@
-"""The tables of a fleet: columns, types, units. docs/fleet.md says the same; a test compares them.
+"""The tables of a fleet: columns, types, units. A test compares them with docs/fleet.md.
 
-Integers are signed, as Spark has no others. A column that may be empty says "null" in its meaning.
+Integers are signed, because Spark has no unsigned ones. The meaning of a nullable column contains
+"null".
 """
 
 from __future__ import annotations

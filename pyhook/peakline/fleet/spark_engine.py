@@ -1,4 +1,4 @@
-"""Answers with Spark: on this machine, or on a cluster. The only file that imports pyspark."""
+"""The Spark engine, on this machine or a cluster. The only file that imports pyspark."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from peakline.fleet.engines import Answer, FleetError, Values, is_url, no_query,
 from peakline.fleet.masters import need_master
 from peakline.fleet.quiet_start import quiet_start
 
-# What a session here says of itself is about clusters, and nobody asked.
+# Other messages of a local session are about clusters and do not help.
 _QUIET = """rootLogger.level = error
 rootLogger.appenderRef.stderr.ref = stderr
 appender.stderr.type = Console
@@ -35,18 +35,18 @@ _NO_CONNECTOR = re.compile(r"No FileSystem for scheme|Class \S+FileSystem not fo
 _STATEMENTS = tuple(
     f"org.apache.spark.sql.catalyst.plans.logical.{name}" for name in ("Command", "ParsedStatement")
 )
-# These are no statements to Spark, and do more than read: they write a folder, run a program, or
-# take their SQL from a text. Not every version has all of them.
+# Spark's parser does not count these as statements, but they do more than read: they write a
+# folder, run a program, or take their SQL from a text. Not every version has all of them.
 _MORE_THAN_READ = {"InsertIntoDir", "ScriptTransformation", "UnresolvedExecuteImmediate"}
 _JAVA_CALL = re.compile(r"\b(reflect|java_method|try_reflect)`?\s*\(", re.IGNORECASE)
-# What pyspark has no class of its own for, it passes on as py4j found it.
+# pyspark passes errors without a class of its own on as py4j's.
 _ERRORS = (PySparkException, Py4JError)
 
 
 class SparkEngine:
-    """A session whose tables are the files of a fleet.
+    """A session with views on the files of a fleet.
 
-    Note: values are UTC; a file of a table may lie at any depth, so folders are no columns.
+    Note: times are UTC; a file of a table may be at any depth, so folders are no columns.
     """
 
     name = "spark"
@@ -79,7 +79,7 @@ class SparkEngine:
         settings = {
             "spark.sql.session.timeZone": "UTC",
             "spark.ui.showConsoleProgress": str(shows_progress).lower(),
-            # Else it warns that it shortens what it says of the plan of each query.
+            # Otherwise it warns that it shortens the plan of each query.
             "spark.sql.debug.maxToStringFields": "1000",
         }
         if not master or master.startswith(_LOCAL):
@@ -90,7 +90,7 @@ class SparkEngine:
                 "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{quiet}",
                 "spark.local.dir": self._folder.name,
                 "spark.sql.warehouse.dir": str(Path(self._folder.name) / "warehouse"),
-                # Tasks cost more than the rows of most.
+                # A task costs more than the rows of most tasks.
                 "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
                 "spark.sql.files.openCostInBytes": str(64 << 10),
             }
@@ -105,7 +105,7 @@ class SparkEngine:
         return session
 
     def _with_connector(self, why: str) -> str:
-        """Return why a table cannot be read, with how Spark gets what reads object stores."""
+        """Return why a table cannot be read, and how Spark gets the connector for object stores."""
         if not _NO_CONNECTOR.search(why):
             return why
         jvm: Any = self._session.sparkContext._jvm
@@ -116,10 +116,10 @@ class SparkEngine:
         )
 
     def need_query(self, sql: str) -> None:
-        """Refuse what is not one query that only reads.
+        """Refuse anything but one read-only query.
 
         Raises:
-            FleetError: it writes, changes something, runs a program, or is no SQL.
+            FleetError: the SQL writes, changes something, runs a program, or is invalid.
         """
         if found := _JAVA_CALL.search(sql):
             raise no_query(f"a call of Java, {found[1]}")
@@ -139,7 +139,7 @@ class SparkEngine:
         """Return the rows of a query.
 
         Raises:
-            FleetError: Spark refuses it.
+            FleetError: Spark refuses the query.
         """
         try:
             frame = self._session.sql(sql, args=dict(values) or None)
@@ -148,15 +148,15 @@ class SparkEngine:
             raise FleetError(f"Spark: {_first_line(error)}") from error
 
     def close(self) -> None:
-        """End the session, and with it Java."""
-        # Tasks that nobody waits for any more say that their files go away.
+        """End the session, which ends Java."""
+        # Abandoned tasks would log that their files disappear.
         self._session.sparkContext.setLogLevel("OFF")
         self._session.stop()
         self._folder.cleanup()
 
 
 def _nodes_of(plan: Any) -> Iterator[Any]:
-    """Yield the nodes of a plan as Spark has parsed it, those of subqueries among them."""
+    """Yield the nodes of a parsed plan, including those of subqueries."""
     yield plan
     for nodes in (plan.children(), plan.innerChildren()):
         for at in range(nodes.size()):
@@ -164,7 +164,7 @@ def _nodes_of(plan: Any) -> Iterator[Any]:
 
 
 def need_java() -> None:
-    """Say how to install Java where there is none.
+    """Raise an error that explains how to install Java, if there is none.
 
     Raises:
         FleetError: there is none.
@@ -177,16 +177,16 @@ def need_java() -> None:
 
 
 def _full(fleet: str, table: str) -> str:
-    """Return a path that Spark does not look for in the cluster's own file system.
+    """Return a path that Spark does not resolve in the cluster's own file system.
 
-    Spark takes it as it is: blanks are not to be written as in URLs.
+    Spark takes it literally: blanks must not be escaped as in URLs.
     """
     path = table_path(fleet, table)
     return path if is_url(path) else f"file://{Path(path).resolve()}"
 
 
 def _why_not(master: str, lines: list[str], error: str) -> str:
-    """Return why there is no session: what Java says as it ends, else what pyspark says."""
+    """Return why there is no session: the last message of Java, else the one of pyspark."""
     if any("masters are unresponsive" in line for line in lines):
         return (
             f"Spark: what answers at {master} does not take part; is it a Spark master, of the"
@@ -197,7 +197,7 @@ def _why_not(master: str, lines: list[str], error: str) -> str:
 
 
 def _first_line(error: PySparkException | Py4JError) -> str:
-    """Return what an error says before its stack trace, and what the one says that caused it."""
+    """Return the first line of an error, and of the error that caused it."""
     if not isinstance(error, Py4JJavaError):
         return str(error).strip().splitlines()[0]
     first = last = error.java_exception

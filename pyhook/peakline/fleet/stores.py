@@ -1,4 +1,4 @@
-"""Fleets in object stores: their files by name, and new ones, written whole or not at all.
+"""Fleets in object stores: lists their files, and writes new ones, completely or not at all.
 
 pyarrow reaches the stores and finds credentials where the tools of each store look for them.
 """
@@ -15,11 +15,11 @@ from pyarrow import fs
 
 from peakline.fleet.engines import FleetError
 
-_OTHER_NAMES = {"s3a": "s3", "s3n": "s3"}  # by which Spark knows a store
-_OF_URL = "/%:@?=&+"  # what is typed as part of a URL, not of a name
+_OTHER_NAMES = {"s3a": "s3", "s3n": "s3"}  # Spark's names of a store
+_OF_URL = "/%:@?=&+"  # characters that are part of a URL, not of a name
 _OF_GOOGLE = ("gs", "gcs")
-_PATIENCE = "retry_limit_seconds=15"  # Google's client tries for 15 minutes where nobody answers
-# Of these a file is not seen before it is closed, and by no name that pyarrow gives it meanwhile.
+_PATIENCE = "retry_limit_seconds=15"  # Google's client otherwise retries for 15 minutes
+# In these stores a file is invisible, under any name, until it is closed.
 _WRITTEN_WHOLE = ("s3", "gcs")
 
 
@@ -33,10 +33,10 @@ class Store:
     root: str  # bucket and folder
 
     def files(self, table: str) -> Mapping[str, Any]:
-        """Return what the store says of each file of a table, by its path.
+        """Return the store's metadata of each file of a table, by path.
 
         Raises:
-            FleetError: the store refuses it.
+            FleetError: the store refuses.
         """
         try:
             found = self.filesystem.get_file_info(
@@ -47,26 +47,26 @@ class Store:
         return {one.path: one for one in found if one.is_file and _is_table(one.base_name)}
 
     def need_bucket(self) -> None:
-        """Refuse a bucket that does not exist; to the store its folders are merely empty.
+        """Raise an error if the bucket does not exist; the store shows its folders as merely empty.
 
         Raises:
-            FleetError: there is none, or nobody answers.
+            FleetError: there is none, or the store does not answer.
         """
         bucket = self.root.partition("/")[0]
         try:
             found = self.filesystem.get_file_info(bucket)
         except OSError as error:
-            if "DENIED" in str(error):  # who may read or write need not be allowed to look
+            if "DENIED" in str(error):  # users who may read or write need not be allowed to list
                 return
             raise FleetError(f"{self.url}: {_first_line(error)}") from error
         if found.type == fs.FileType.NotFound:
             raise FleetError(f"{self.url}: there is no bucket {bucket}")
 
     def write(self, name: str, content: Any) -> int:
-        """Write a file in place of the one of this name; returns its size.
+        """Write a file, replacing one of the same name; returns its size.
 
         Raises:
-            OSError: the store refuses it.
+            OSError: the store refuses.
         """
         with self.filesystem.open_output_stream(f"{self.root}/{name}") as out:
             out.write(content)
@@ -77,7 +77,7 @@ def open_store(url: str) -> Store:
     """Return the store of a fleet.
 
     Raises:
-        FleetError: it is of none that pyarrow knows, or cannot be reached.
+        FleetError: pyarrow does not know the store, or cannot reach it.
     """
     scheme, _, rest = url.partition("://")
     scheme = _OTHER_NAMES.get(scheme, scheme)
@@ -92,10 +92,10 @@ def open_store(url: str) -> Store:
 
 
 def open_store_to_write(url: str) -> Store:
-    """Return a store whose files are not seen before they are whole, and that has the bucket.
+    """Return a store whose unfinished files are invisible, after checking that the bucket exists.
 
     Raises:
-        FleetError: it is none.
+        FleetError: it is no such store.
     """
     store = open_store(url)
     if store.filesystem.type_name not in _WRITTEN_WHOLE:

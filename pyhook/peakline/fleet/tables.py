@@ -1,7 +1,7 @@
-"""Parquet files of a fleet: what a trace's are called, written whole or not at all.
+"""Parquet files of a fleet: their names, and writing them completely or not at all.
 
-A fleet is a folder of tables: `TABLE/run=RUN/HOST.RANK.TRACE.parquet`. Names that begin with a
-point are unfinished: neither DuckDB nor Spark reads them.
+A fleet is a folder of tables: `TABLE/run=RUN/HOST.RANK.TRACE.parquet`. Names that begin with a dot
+are unfinished: neither DuckDB nor Spark reads them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TYPES = {
     "float64": pa.float64(),
     "bool": pa.bool_(),
     "text": pa.string(),
-    "time": pa.timestamp("us"),  # UTC: an engine converts what is marked so
+    "time": pa.timestamp("us"),  # in UTC: an engine would convert a column with a time zone
     "labels": pa.map_(pa.string(), pa.string()),
 }
 SCHEMAS = {
@@ -36,7 +36,7 @@ SCHEMAS = {
     )
     for name, columns in schema.TABLES.items()
 }
-# A row group is what an engine reads at once, and may skip.
+# An engine reads or skips a whole row group.
 ROWS_OF_A_GROUP = 1 << 20
 
 
@@ -46,9 +46,9 @@ def arrow_table(name: str, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
 
 
 def write_rows(fleet: Path | Store, found: TraceRows) -> int:
-    """Write the files of a trace in place of those it had, the ranks last; returns their bytes.
+    """Write the files of a trace, replacing older ones, the ranks last; returns their bytes.
 
-    Rows that no row of `ranks` names do not count, so a trace is there as a whole or not.
+    Rows that no row of `ranks` names do not count, so a trace appears as a whole.
     """
     names = [name for name in schema.TABLES if name != schema.RANKS]
     size = 0
@@ -69,10 +69,10 @@ def _as_bytes(table: pa.Table) -> pa.Buffer:
 
 
 def write_table(table: pa.Table, path: Path) -> int:
-    """Write a file, whole or not at all; returns its size."""
+    """Write a file, completely or not at all; returns its size."""
     try:
         return _write_table(table, path)
-    except FileNotFoundError:  # a compaction has renamed the folder meanwhile
+    except FileNotFoundError:  # a compaction renamed the folder meanwhile
         return _write_table(table, path)
 
 

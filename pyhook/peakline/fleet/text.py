@@ -1,4 +1,4 @@
-"""Answers as tables of text, with units."""
+"""Answers as text tables, with units."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from peakline.fleet.questions import Question, Shown
 from peakline.runs.text import table_lines
 
 _OF_TEXT = ("text", "run", "line")
-_SHOWN_OF_RUN = 8  # digits, as folders of runs have them; --json has all
-_LEAST_ROOM = 30  # of the last column: with less, others are left out
+_SHOWN_OF_RUN = 8  # digits, as in folder names; --json has all
+_LEAST_ROOM = 30  # columns for the last column; other columns are left out to keep it
 
 
 def answer_text(
@@ -25,10 +25,10 @@ def answer_text(
     """Return the lines of the answer to a named question.
 
     Args:
-        question: what was asked.
+        question: the question.
         rows: the answer, at least one row.
-        width: columns of the terminal; 0: of no terminal, nothing is left out.
-        shorten: fits the last column behind columns that take so many.
+        width: columns of the terminal; 0: no terminal, nothing is left out.
+        shorten: cuts the last column to the space behind the given number of columns.
     """
     shown = _fitting(question.columns, rows, width)
     cells = [[_cell(column, row) for column in shown] for row in rows]
@@ -43,7 +43,7 @@ def answer_text(
 
 
 def rows_text(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """Return the lines of the answer to SQL: columns whose name ends with bytes have units."""
+    """Return the lines of the answer to SQL; columns whose name ends with bytes have units."""
     shown = [Shown(name, name, _kind_of(name, rows)) for name in (rows[0] if rows else ())]
     if not shown:
         return []
@@ -59,7 +59,7 @@ def _left(columns: Sequence[Shown]) -> list[int]:
 def _fitting(
     columns: Sequence[Shown], rows: Sequence[dict[str, Any]], width: int
 ) -> Sequence[Shown]:
-    """Return the columns that leave room for the last one; those that may go, go from the right."""
+    """Return the columns that leave room for the last one; drops optional ones from the right."""
     widths = {
         column: max(len(column.head), *(len(_cell(column, row)) for row in rows))
         for column in columns

@@ -1,14 +1,14 @@
-"""What questions and `--sql` read: views on the files, in SQL that both engines read.
+"""Views on the files for questions and `--sql`, in SQL that both engines read.
 
-`NAME_files` are the files as they are. Of a trace that was exported twice the later export counts;
-rows of the others name no row of `ranks`.
+`NAME_files` are the unchanged files. If a trace was exported twice, only the later export counts;
+no row of `ranks` names the rows of the earlier one.
 """
 
 from __future__ import annotations
 
 from peakline.fleet import schema
 
-# Columns of `ranks` that the other tables have beside their own.
+# Columns of `ranks` that the other tables repeat.
 _OF_RANK = ("run_id", "rank_name", "script", "version", "started", "device_kind")
 
 
@@ -28,8 +28,8 @@ def _with_rank(table: str) -> str:
 
 
 def statements() -> list[str]:
-    """Return what makes the views, in order."""
-    # Questions join the rows themselves, with the ranks they are about.
+    """Return the statements that make the views, in order."""
+    # Questions join these rows themselves, with the chosen ranks.
     bodies = {schema.RANKS: _newest_ranks(), "site_rows": "select * from sites_files"}
     bodies |= {name: _with_rank(name) for name in schema.TABLES if name != schema.RANKS}
     return [f"create or replace temp view {name} as {body}" for name, body in bodies.items()]
