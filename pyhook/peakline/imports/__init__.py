@@ -1,1 +1,1 @@
-"""What other tools recorded, as traces: ``peakline import FILE``. Nothing in a file is executed."""
+"""``peakline import FILE``: converts recordings of other tools to traces, and executes nothing."""

@@ -1,4 +1,4 @@
-"""Blocks and segments from before the first action of a snapshot: from its state and actions."""
+"""Derives the blocks and segments from before the first action of a snapshot."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _SEGMENTS = {"segment_alloc", "segment_free", "segment_map", "segment_unmap"}
 
 @dataclass
 class StandingBlock:
-    """A block of before."""
+    """A block from before the first action."""
 
     address: int
-    size: int  # 0: not known yet
+    size: int  # 0: still unknown
     requested: int
     made: Made
     stream: int
-    is_waiting: bool  # it was freed, and another stream still uses it
+    is_waiting: bool  # it was freed, but another stream still uses it
 
 
 def final_blocks(device: DeviceState) -> dict[int, Block]:
-    """Return the blocks of the state, by the identity of the actions that made them."""
+    """Return the blocks of the state, by the id() of the actions that allocated them."""
     made: dict[int, Action] = {}
     for action in device.actions:
         if action.kind == "alloc":
@@ -43,7 +43,7 @@ def final_blocks(device: DeviceState) -> dict[int, Block]:
 
 
 def standing_blocks(device: DeviceState) -> list[StandingBlock]:
-    """Return blocks that are freed or live, and that no action made before."""
+    """Return the blocks that an action frees or the state holds, but that no action allocated."""
     found: dict[int, StandingBlock] = {}
     seen: set[int] = set()
     for action in device.actions:
@@ -66,7 +66,7 @@ def standing_blocks(device: DeviceState) -> list[StandingBlock]:
 
 
 def set_sizes(blocks: list[StandingBlock], layout: Layout) -> None:
-    """Set the sizes that are not known yet; the layout has the segments of before."""
+    """Set the unknown sizes; the layout has the segments from before the first action."""
     for one in blocks:
         layout.add_block(one.address, max(one.size, one.requested))
     for one in blocks:
@@ -74,9 +74,9 @@ def set_sizes(blocks: list[StandingBlock], layout: Layout) -> None:
 
 
 def standing_segments(device: DeviceState) -> Iterator[Action]:
-    """Yield the segments that no action obtained, as actions.
+    """Yield the segments that no action allocated, as actions.
 
-    The actions are taken back from the state, the last one first.
+    Starts from the state and undoes the actions, the last one first.
     """
     whole: dict[int, tuple[int, int, int]] = {}  # end, stream and pool, by address
     mapped: Ranges[tuple[int, int]] = Ranges()  # with their streams and pools

@@ -1,4 +1,4 @@
-"""Reads the fields of a file that others wrote: each has the type it should have, or is refused."""
+"""Reads fields of foreign files: each must have its expected type, or is refused."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 from peakline.imports.writing import UnreadableError, plain_text
 
 U32, U64 = 2**32, 2**64
-_SHOWN = 40  # characters of a value that is wrong
+_SHOWN = 40  # shown characters of a wrong value
 
 
 @dataclass(frozen=True)
 class Fields:
-    """A dictionary of the file; `what` names it in the sentence about a field that is wrong."""
+    """A dictionary of the file; `what` names it in error messages."""
 
     values: Mapping[str, Any]
     what: str
 
     def number(self, key: str, below: int = U64, default: int | None = None) -> int:
-        """Return a whole number from 0 to `below`, not included."""
+        """Return an integer from 0 to below `below`."""
         value = self.values.get(key, default)
         if type(value) is not int:
             raise self.wrong(key, value, "no whole number")
@@ -36,7 +36,7 @@ class Fields:
         return plain_text(value)
 
     def list_of(self, key: str) -> list[Any]:
-        """Return a list, whatever is in it; an empty one where there is none."""
+        """Return a list of any values; an empty one if the field is missing."""
         value = self.values.get(key)
         if value is None:
             return []
@@ -62,7 +62,7 @@ def entries_of(values: list[Any], what: str) -> Iterator[Fields]:
 
 
 def _shown(value: object) -> str:
-    """Return a value for a sentence; one that holds others may be endless."""
+    """Return a value as text for a message; containers, which may be endless, are abbreviated."""
     if not isinstance(value, (int, float, str)):
         return f"a {type(value).__name__}"
     if isinstance(value, str) and len(value) > _SHOWN:

@@ -1,8 +1,8 @@
-"""Which frames of a snapshot's stack are kept, and how they are read.
+"""Chooses and reads the kept frames of a snapshot's stacks.
 
-Python's frames name the program. Only a stack without any keeps frames of C++, and of these not
-the ones that torch's recorder, its unwinder and the interpreter put there: torch's own viewer
-leaves them out as well (_frame_filter in torch/cuda/_memory_viz.py).
+Python frames name the program. Only a stack without Python frames keeps C++ frames, except those of
+torch's recorder, its unwinder and the interpreter: torch's own viewer omits them as well
+(_frame_filter in torch/cuda/_memory_viz.py).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from peakline.imports.fields import U32, Fields, entries_of
 # File, line and function of each frame, the innermost first.
 Stack: TypeAlias = tuple[tuple[str, int, str], ...]
 
-_NO_LINE = -1  # torch has none of some frames
-# Parts of names and of files; of torch's viewer, then of what lies between it and the operator.
+_NO_LINE = -1  # torch has no line for some frames
+# Parts of names and of files: first those of torch's viewer, then frames below the operator.
 _OMITTED_NAMES = (
     "unwind::unwind",
     "CapturedTraceback::gather",
@@ -43,8 +43,8 @@ _OMITTED_FILES = (
     "libpeakline",
     "_recorder.abi3.so",
 )
-# The innermost frames of every block: they make the storage that another function asked for.
-# A name of a template begins with what it returns.
+# The innermost frames of every block: they allocate the storage for another function. The name of a
+# template begins with its return type.
 _MAKES_STORAGE = (
     "at::detail::empty",
     "at::detail::_empty",
@@ -60,7 +60,7 @@ _NO_NAME = ("", "??")
 
 
 def read_stack(frames: list[object]) -> Stack:
-    """Return the frames that are kept.
+    """Return the kept frames.
 
     Raises:
         UnreadableError: the list is not one of torch's.
@@ -92,7 +92,7 @@ def _is_omitted(frame: tuple[str, int, str]) -> bool:
 
 
 def _is_python(frame: tuple[str, int, str]) -> bool:
-    """Whether Python ran it: also text without a file, as cells of notebooks and <stdin>."""
+    """Return whether Python ran it, including code without a file: notebook cells and <stdin>."""
     file, _, name = frame
     return file.endswith(".py") or name == "<module>" or (file[:1] == "<" and "(" not in name)
 

@@ -1,7 +1,7 @@
-"""How large a block is that torch's allocator makes, from where it lies.
+"""Computes the size of a block of torch's allocator from its address.
 
-torch takes a free range and splits it where what is left over is worth it: `should_split` in
-CUDACachingAllocator.cpp. Actions of a snapshot say the size that was asked for, not what was given.
+torch takes a free range and splits it if the rest is large enough: `should_split` in
+CUDACachingAllocator.cpp. Actions of a snapshot have the requested size, not the size of the block.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from dataclasses import dataclass, field
 from peakline.base.ordered import Ordered, Ranges
 
 ROUNDING = 512  # torch's kMinBlockSize
-_SMALL_REQUEST = 1 << 20  # torch's kSmallSize: up to here a block is of the small pool
+_SMALL_REQUEST = 1 << 20  # torch's kSmallSize: up to here a block is in the small pool
 
 
 @dataclass
 class Rules:
-    """Sizes of blocks, as torch's settings have them."""
+    """Block sizes under torch's settings."""
 
     settings: str = ""
-    _known: dict[int, int] = field(default_factory=dict)  # rounded sizes, by what was asked for
+    _known: dict[int, int] = field(default_factory=dict)  # rounded sizes by requested size
 
     def __post_init__(self) -> None:
-        """Read the settings as torch does; those that cannot be read count as not given."""
+        """Read the settings as torch does; unreadable settings count as not given."""
         from peakline import _report
 
         self._round_up = _report.round_up
@@ -30,7 +30,7 @@ class Rules:
         self.is_expandable, self.max_split_bytes = _report.split_rules(self.settings)
 
     def rounded(self, size: int) -> int:
-        """Return the bytes that a request is rounded up to."""
+        """Return the rounded size of a request."""
         if not self._rounds_more:
             return max(ROUNDING, -(-size // ROUNDING) * ROUNDING)
         found = self._known.get(size)
@@ -41,17 +41,17 @@ class Rules:
 
 @dataclass
 class Layout:
-    """The segments of a device and where its large blocks lie.
+    """The segments of a device and the addresses of its large blocks.
 
-    A small block is as large as it was rounded up to: what is left over is always split off.
+    A small block has exactly the rounded size: torch always splits off the rest.
     """
 
     rules: Rules
-    segments: Ranges[bool] = field(default_factory=Ranges)  # whether they are mapped piece by piece
+    segments: Ranges[bool] = field(default_factory=Ranges)  # whether they are mapped piecewise
     blocks: Ordered = field(default_factory=Ordered)  # addresses
 
     def add_segment(self, address: int, size: int, *, joins: bool) -> None:
-        """Add a range; with `joins` it goes on with one that ends where it begins."""
+        """Add a range; with `joins` it is merged with ranges that touch it."""
         end = address + size
         before = self.segments.starts.at_or_before(address)
         if joins and before is not None and self.segments.end_of(address) == address:
@@ -65,7 +65,7 @@ class Layout:
         self.segments.take_out(address, address + size)
 
     def add_block(self, address: int, size: int) -> int:
-        """Add a block that was asked for; return its bytes."""
+        """Add a block for a request of this size; return the bytes of the block."""
         given = self.rules.rounded(size)
         if given <= _SMALL_REQUEST or self.rules.is_expandable:
             return given
@@ -73,7 +73,7 @@ class Layout:
         return self.block_bytes(address, given)
 
     def block_bytes(self, address: int, given: int) -> int:
-        """Return the bytes of a large block that was added, of a request rounded up to `given`."""
+        """Return the bytes of an added large block whose request was rounded up to `given`."""
         if given <= _SMALL_REQUEST or self.rules.is_expandable:
             return given
         segment = self.segments.range_at(address)

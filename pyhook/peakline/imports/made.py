@@ -1,7 +1,7 @@
-"""Under what an allocation of a snapshot was made: its stack, and the tag that the program set.
+"""The origin of an allocation in a snapshot: its stack, and the tag that the program set.
 
-Equal ones are one object, so that who writes them does so once. A list of frames is read once, by
-its identity: torch's pickles have one list for each stack, however many actions name it.
+Equal origins are one object, so a writer writes them once. A list of frames is read once, by its
+id(): torch's pickles have one list for each stack, however many actions refer to it.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ NOWHERE = Made((), "")
 
 
 class Makers:
-    """Stacks and tags that were read so far."""
+    """The stacks and tags read so far."""
 
     def __init__(self) -> None:
-        """Hold none yet."""
-        self._lists: dict[tuple[int, Any, Any], Made] = {}  # by the identity of the frames' list
+        """Begin with none."""
+        self._lists: dict[tuple[int, Any, Any], Made] = {}  # by the id() of the list of frames
         self._stacks: dict[int, Stack] = {}  # by the same
         self._same: dict[tuple[Stack, str], Made] = {((), ""): NOWHERE}
 
     def of(self, one: Mapping[str, Any]) -> Made:
-        """Return what an action or block says of its making.
+        """Return the origin of an action or block.
 
         Raises:
             UnreadableError: a field is wrong.
@@ -48,10 +48,10 @@ class Makers:
         get = one.get
         key = (id(get("frames")), get("user_metadata"), get("compile_context"))
         try:
-            # Lists live as long as the file's values do: an identity is not used again.
+            # Lists live as long as the values of the file, so an id() is never reused.
             found = self._lists.get(key)
         except TypeError:
-            found = None  # no text: the checks below say so
+            found = None  # not a text: the checks below report it
         if found is not None:
             return found
         fields = Fields(one, _WHAT)
@@ -73,7 +73,7 @@ class Makers:
 
 
 def _tag_of(one: Fields) -> str:
-    """Return what the program said of the block, and which compiled graph ran."""
+    """Return the program's text about the block, and the compiled graph that ran."""
     metadata, compiled = (
         one.text(key) if one.values.get(key) is not None else ""
         for key in ("user_metadata", "compile_context")

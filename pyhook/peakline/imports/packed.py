@@ -1,4 +1,4 @@
-"""Files that gzip may have packed."""
+"""Opens files that may be gzipped."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _GZIP = b"\x1f\x8b"
 
 @contextmanager
 def open_unpacked(path: Path) -> Iterator[BinaryIO | gzip.GzipFile]:
-    """Open a file for reading what it holds.
+    """Open a file for reading, unpacked if it is gzipped.
 
     Raises:
-        OSError: it cannot be read. Reading may raise what gzip does, of what it did not pack.
+        OSError: it cannot be read. Reading may raise gzip's errors for damaged files.
     """
     with path.open("rb") as file:
         is_packed = file.read(len(_GZIP)) == _GZIP
@@ -26,7 +26,7 @@ def open_unpacked(path: Path) -> Iterator[BinaryIO | gzip.GzipFile]:
         if not is_packed:
             yield file
             return
-        import gzip  # every command looks at what it is given
+        import gzip  # slow to import, and every command calls this module
 
         with gzip.GzipFile(fileobj=file) as unpacked:
             yield unpacked

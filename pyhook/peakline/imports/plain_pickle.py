@@ -1,8 +1,8 @@
-"""Reads pickles of plain values, and nothing else: no class is looked up, no function called.
+"""Reads pickles of plain values only: it looks up no class and calls no function.
 
-The machine is in report/python/plain_pickle.cpp. Time and memory are bounded by the file. A
+The virtual machine is in report/python/plain_pickle.cpp. The file bounds time and memory. A
 `pickle.Unpickler` that refuses every class is no substitute: an index of its memo fills gigabytes,
-keys that collide keep it busy for hours, and deep keys end the process by SIGSEGV.
+colliding keys keep it busy for hours, and deep keys end the process by SIGSEGV.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from peakline.imports.packed import open_unpacked
 _MOST_BYTES = 4 << 30  # of a file; its values take ten times as much memory
 _PART_BYTES = 1 << 20
 _PROTOCOL = pickle.PROTO[0]
-_OLD = b"(])}NI\x88\x89cJKMX"  # what pickles of protocols without a head begin with
+_OLD = b"(])}NI\x88\x89cJKMX"  # first bytes of pickles of old protocols, which have no header
 
 
 def load_file(path: Path) -> Any:
-    """Return what was pickled into a file, which gzip may have packed; see `load_plain`.
+    """Return the value pickled in a file, which may be gzipped; see `load_plain`.
 
     Raises:
         pickle.UnpicklingError: it is no file, is too large, or holds anything else.
@@ -44,14 +44,14 @@ def load_file(path: Path) -> Any:
 
 
 def _bytes_of_pickle(file: BinaryIO | gzip.GzipFile) -> bytes:
-    """Return what can be read, and a part more; of what begins as no pickle, its first byte.
+    """Return up to one part more than the limit; only the first byte if the file is no pickle.
 
-    A few bytes of gzip can stand for any number, and a huge file be something else.
+    A few bytes of gzip can expand to any size, and a huge file may be no pickle at all.
     """
     read = io.BytesIO()
     read.write(head := file.read(1))
     if head and head[0] in (_PROTOCOL, *_OLD):
-        # In parts: what is asked for at once is set aside at once.
+        # Read in parts: a read allocates its full size at once.
         while read.tell() <= _MOST_BYTES and (part := file.read(_PART_BYTES)):
             read.write(part)
     return read.getvalue()
@@ -64,7 +64,7 @@ def _too_large(size: int) -> pickle.UnpicklingError:
 
 
 def load_plain(data: bytes) -> Any:
-    """Return what was pickled: numbers, texts, bytes, None, lists, tuples, sets, dictionaries.
+    """Return the pickled value: numbers, texts, bytes, None, lists, tuples, sets, dictionaries.
 
     Raises:
         pickle.UnpicklingError: it holds anything else, or is cut off.

@@ -1,4 +1,4 @@
-"""The settings of torch's allocator that a snapshot has, as the text that torch reads."""
+"""The allocator settings in a snapshot, as the text that torch reads."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 from peakline.imports.writing import plain_text
 
 _TEXTS = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF")
-_INTERVALS = [1 << at for at in range(16)]  # of request sizes, in MiB
+_INTERVALS = [1 << at for at in range(16)]  # sizes of requests in MiB
 _MOST_MIB = 1 << 30  # larger: no limit
 
 
 def settings_text(found: Any) -> str:
-    """Return the program's own text, with what only the fields beside it say.
+    """Return the program's own text, plus settings that only the other fields contain.
 
-    Fields differ from the text where the program changed settings while it ran.
+    Fields differ from the text if the program changed settings at run time.
     """
     if not isinstance(found, dict):
         return ""
@@ -28,7 +28,7 @@ def _is_new(part: str, text: str) -> bool:
 
 
 def _of_fields(found: dict[Any, Any]) -> list[str]:
-    """Return settings that are not torch's defaults."""
+    """Return the settings that differ from torch's defaults."""
     limit = found.get("max_split_size")
     collection = found.get("garbage_collection_threshold")
     return [
@@ -49,6 +49,6 @@ def _rounding(divisions: Any) -> str:
     parts = [divisions.get(str(mib), 0) for mib in _INTERVALS]
     if not all(type(one) is int and 0 <= one < _MOST_MIB for one in parts) or max(parts) <= 1:
         return ""
-    # torch takes powers of two only; 1 is no rounding, as is 0.
+    # torch takes only powers of two; 1 means no rounding, as 0 does.
     each = [f"{mib}:{max(part, 1)}" for mib, part in zip(_INTERVALS, parts, strict=True)]
     return f"roundup_power2_divisions:[{','.join(each)}]"

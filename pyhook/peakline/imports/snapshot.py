@@ -1,7 +1,8 @@
 """Reads a snapshot of torch.cuda.memory: every field is checked here, and nowhere else.
 
-Source of the format: the docstring of torch.cuda.memory._snapshot. A file may name one list many
-times. A stack is read once, any other list must not come again: so the file bounds the work.
+Source of the format: the docstring of torch.cuda.memory._snapshot. A file may refer to one list
+many times. A stack is read once, and any other list must occur only once, so the file bounds the
+work.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from peakline.imports.writing import UnreadableError
 _GPUS = 64  # format::kMaxGpus
 HOST = 64  # format::kPinnedDevice
 _BLOCK_BYTES = 1 << 48  # report/trace/definitions/definitions.h: kMaxBlockBytes
-_MICROSECONDS = 1 << 53  # as times since 1970, 285 years
+_MICROSECONDS = 1 << 53  # times since 1970, up to 285 years
 
 
 class Action(NamedTuple):
@@ -31,7 +32,7 @@ class Action(NamedTuple):
     stream: int
     time_us: int
     made: Made
-    more: int = 0  # where memory ran out, the free bytes of the device; of a segment, its pool
+    more: int = 0  # out of memory: free bytes of the device; segments: their pool
 
 
 class Block(NamedTuple):
@@ -56,7 +57,7 @@ class Segment(NamedTuple):
 
 
 class Annotation(NamedTuple):
-    """The begin or the end of a range that the program named."""
+    """The beginning or end of a range that the program named."""
 
     begins: bool
     name: str
@@ -74,7 +75,7 @@ class DeviceState:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What a file holds."""
+    """The content of a file."""
 
     devices: list[DeviceState]
     annotations: list[Annotation]
@@ -82,10 +83,10 @@ class Snapshot:
 
 
 def read_snapshot(found: Any) -> Snapshot:
-    """Return a snapshot, as it was unpickled.
+    """Return a snapshot from its unpickled value.
 
     Raises:
-        UnreadableError: it is no snapshot; the sentence names the field.
+        UnreadableError: it is no snapshot; the message names the field.
     """
     if not isinstance(found, dict) or not isinstance(found.get("segments"), list):
         raise UnreadableError(
@@ -116,11 +117,11 @@ def read_snapshot(found: Any) -> Snapshot:
 
 class _Reader:
     def __init__(self) -> None:
-        self._lists: set[int] = set()  # that were read, by identity
+        self._lists: set[int] = set()  # id()s of the lists that were read
         self._makers = Makers()
 
     def entries(self, of: Fields, key: str, what: str) -> Iterator[Fields]:
-        """Return the entries of a list that comes once."""
+        """Return the entries of a list that may occur only once."""
         return entries_of(self._once(of, key), f"{what} of the snapshot")
 
     def _once(self, of: Fields, key: str) -> list[Any]:
@@ -141,7 +142,7 @@ class _Reader:
         return list(map(self.action, values))
 
     def action(self, one: Any) -> Action:
-        """Return an action. This runs for each of millions: numbers that are right cost a look."""
+        """Return an action. Runs millions of times, so correct numbers take a fast path."""
         if type(one) is not dict:
             [*_] = entries_of([one], "an action of the snapshot")
         try:
@@ -159,11 +160,11 @@ class _Reader:
         ):
             return self._checked(Fields(one, "an action of the snapshot"))
         made = self._makers.of(one)
-        # As Action(...), in half the time.
+        # Equals Action(...), in half the time.
         return _NEW_TUPLE(Action, (kind, address, size, stream, time_us, made, 0))
 
     def _checked(self, one: Fields) -> Action:
-        """Return an action that is rare, or of which a field is left out or wrong."""
+        """Return an action that is rare, or that has a missing or wrong field."""
         kind = one.text("action")
         more = one.number("device_free", default=0) if kind == "oom" else _pool(one, "pool_id")
         return Action(
@@ -185,7 +186,8 @@ class _Reader:
         blocks: list[Block] = []
         for inner in self.entries(one, "blocks", "a block"):
             size = inner.number("size", _BLOCK_BYTES)
-            begin = inner.number("address", default=at)  # older snapshots: in order, without gaps
+            # older snapshots: blocks in order, without gaps
+            begin = inner.number("address", default=at)
             at = begin + size
             if inner.text("state") != "inactive":
                 blocks.append(self._block(inner, begin, size))
@@ -199,7 +201,7 @@ class _Reader:
         )
 
     def _block(self, one: Fields, address: int, size: int) -> Block:
-        # Before torch 2.3 the stack lies in the block's history.
+        # Before torch 2.3 the stack is in the block's history.
         past = next(
             entries_of(one.list_of("history")[:1], "the history of a block"), Fields({}, "")
         )
@@ -214,7 +216,7 @@ class _Reader:
         return Block(address, size, requested, made, one.text("state") != "active_allocated")
 
     def host(self, whole: Fields) -> DeviceState | None:
-        """Return what torch recorded of pinned memory."""
+        """Return torch's record of pinned memory, if any."""
         actions = list(map(self.action, self._once(whole, "host_traces")))
         segments = [self.segment(one) for one in self.entries(whole, "host_segments", "a segment")]
         return DeviceState(HOST, actions, segments) if actions or segments else None

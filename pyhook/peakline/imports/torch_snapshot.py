@@ -1,11 +1,11 @@
-"""Snapshots of torch.cuda.memory as traces.
+"""Converts snapshots of torch.cuda.memory to traces.
 
-A snapshot has a state, segments with their blocks, and for each device the last actions before it,
-as far as torch kept them. What was there before the first action follows from both; it is made at
-time 0, before tracing begins. Without any action the snapshot is the state of one moment.
+A snapshot has a state (segments with their blocks) and, for each device, the last actions before
+it, as far as torch kept them. Both imply the memory before the first action; it is allocated at
+time 0, before tracing begins. A snapshot without actions is the state of one moment.
 
-Blocks of actions have the size that was asked for; what torch gave is in the state, and follows for
-blocks that are gone from where they lay, see `layout`.
+Blocks in actions have their requested size. The allocated size is in the state; for blocks that are
+gone it follows from their addresses, see `layout`.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ _SEGMENT_ACTIONS = {"segment_alloc": 1, "segment_free": 2, "segment_map": 3, "se
 
 @dataclass(frozen=True)
 class Imported:
-    """What was read, and what of it the trace cannot have."""
+    """Counts of imported items, and of those that the trace cannot have."""
 
     devices: int
     actions: int
-    blocks_before: int  # that were there before the first action
-    unknown_frees: int  # of blocks that nothing is known of
+    blocks_before: int  # blocks from before the first action
+    unknown_frees: int  # frees of unknown blocks
     has_stacks: bool
 
 
@@ -75,11 +75,11 @@ class _Device:
 
 
 def write_trace(found: Any, path: Path) -> Imported:
-    """Write a snapshot, as it was unpickled, as a trace.
+    """Write an unpickled snapshot as a trace.
 
     Raises:
         UnreadableError: it is no snapshot.
-        peakline._report.TraceError: the file cannot be written; one that exists stays.
+        peakline._report.TraceError: the file cannot be written; an existing one stays.
     """
     from peakline import _report
 
@@ -118,15 +118,15 @@ class _Importer:
             self._writer.mark(0, TRACING_STARTED, 0)
             self._write_begin(devices, 0)
         self._writer.meta("stacks", "python" if self._has_stacks else "none")
-        end_trace(self._writer, 0)  # the end lies where the last event does
+        end_trace(self._writer, 0)  # the end is at the last event
         return Imported(
             len(devices), action_count, self._blocks_before, self._unknown_frees, self._has_stacks
         )
 
-    # ---- what was there before the first action ----------------------------------------------
+    # ---- memory from before the first action -------------------------------------------------
 
     def _write_begin(self, devices: list[_Device], flags: int) -> None:
-        """Write segments and blocks that no action has made; of all devices the segments first."""
+        """Write segments and blocks that no action allocated; first the segments of all devices."""
         for device in devices:
             for segment in standing_segments(device.state):
                 self._segment(0, device, segment)
@@ -238,7 +238,7 @@ class _Importer:
 def _in_order(
     devices: list[_Device], annotations: list[Annotation]
 ) -> Iterator[tuple[int, _Device | None, Action | Annotation]]:
-    """Yield the actions of all devices, and annotations, by their times."""
+    """Yield the actions of all devices, and annotations, by time."""
 
     def of(device: _Device) -> Iterator[tuple[int, _Device | None, Action | Annotation]]:
         last = 0
@@ -251,17 +251,17 @@ def _in_order(
     if annotations:
         in_order = sorted(annotations, key=lambda one: one.time_us)
         sources.insert(0, ((one.time_us, None, one) for one in in_order))
-    # The first source comes first where times are the same.
+    # At equal times the first source comes first.
     yield from sources[0] if len(sources) == 1 else heapq.merge(*sources, key=lambda one: one[0])
 
 
 def _with_plain_frees(actions: list[Action]) -> Iterator[Action]:
-    """Yield the actions; a free that is completed at once, which torch writes as two, is one.
+    """Yield the actions; joins the two actions of a free that completes at once.
 
-    Where the program had torch leave out completions (skip_actions), every free is completed.
+    If the program told torch to omit completions (skip_actions), every free counts as completed.
     """
     completes = any(one.kind == "free_completed" for one in actions)
-    waiting: Action | None = None  # a free that was requested
+    waiting: Action | None = None  # a requested free
     for action in actions:
         kind = action.kind
         if waiting is not None:

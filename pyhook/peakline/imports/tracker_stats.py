@@ -1,9 +1,9 @@
-"""What torch.distributed._tools.memory_tracker saved, as traces.
+"""Converts files of torch.distributed._tools.memory_tracker to traces.
 
-Source of the format: MemoryTracker.save_stats. For each operator it has the level after it, so what
-is read is how the level rises and falls. Which block an operator frees is not in the file: what was
-made last is taken to go first, as between a forward pass and its backward pass. Levels after every
-operator are those of the file, to the byte; an operator is a millisecond.
+Source of the format: MemoryTracker.save_stats. The file has the level after each operator, so only
+rises and falls of the level are known, not which block an operator frees: the last allocated block
+is assumed to be freed first, as between a forward pass and its backward pass. Levels after every
+operator are exactly those of the file; an operator takes a millisecond.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from peakline.imports.writing import (
 if TYPE_CHECKING:
     from peakline._report import TraceWriter
 
-_TICKS = 1_000_000 // TICK_NS  # of a millisecond
+_TICKS = 1_000_000 // TICK_NS  # per millisecond
 _MIB = 1 << 20
 _PHASES = {"fw_start": "forward", "fw_bw_boundary": "backward"}
 _MOST_BYTES = 1 << 48  # report/trace/definitions/definitions.h: kMaxBlockBytes
 Value = TypeVar("Value")
-KEY = "memories_allocated"  # by which such a file is known
+KEY = "memories_allocated"  # the key that identifies such a file
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Bytes that an operator made, until another one freed them."""
+    """Bytes that an operator allocated, until another one freed them."""
 
     begin: int  # index of an operator
     end: int | None
@@ -46,11 +46,11 @@ class Piece:
 
 
 def write_trace(stats: Any, path: Path) -> int:
-    """Write what a tracker saved, as it was unpickled, as a trace; return how many operators.
+    """Write an unpickled file of a tracker as a trace; return the number of operators.
 
     Raises:
-        UnreadableError: it is not what a tracker saves.
-        peakline._report.TraceError: the file cannot be written; one that exists stays.
+        UnreadableError: it is no file of a tracker.
+        peakline._report.TraceError: the file cannot be written; an existing one stays.
     """
     from peakline import _report
 
@@ -80,11 +80,11 @@ def _is(kind: type[Value], value: object) -> Value:
 
 
 def pieces_of(levels: list[int]) -> Iterator[Piece]:
-    """Yield what the operators with these levels made, the last made being the first freed.
+    """Yield the allocations behind these levels; the last allocated bytes are freed first.
 
-    They come by their begins, of one operator those that live longest first.
+    They are sorted by beginning; those of one operator by falling lifetime.
     """
-    waiting: list[tuple[int, int]] = []  # operator, bytes that are live
+    waiting: list[tuple[int, int]] = []  # operator, live bytes
     found: list[Piece] = []
     before = 0
     for index, level in enumerate(levels):
@@ -145,7 +145,7 @@ def _context(writer: TraceWriter, name: str) -> int:
 
 
 class _Phases:
-    """A marker of the tracker begins a phase, which ends at the next one."""
+    """A marker of the tracker begins a phase, which ends at the next marker."""
 
     def __init__(self, writer: TraceWriter, markers: dict[str, int]) -> None:
         self._writer = writer

@@ -1,4 +1,4 @@
-"""What every importer needs of the trace that it writes."""
+"""Helpers of all importers for the traces that they write."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ if TYPE_CHECKING:
 
 TICK_NS = 128
 PLAIN_FREE = 0
-ONE_MOMENT = "one_moment"  # key of the meta of a snapshot that has no actions; need_time() reads it
+ONE_MOMENT = "one_moment"  # meta key of a snapshot without actions; need_time() reads it
 # format::MarkKind
 TRACING_STARTED, PHASE_BEGIN, PHASE_END = 1, 3, 4
 _MAIN_END, _PROCESS_END = 8, 7
 
 
 class UnreadableError(ValueError):
-    """A file is not of the form it seems to have; the text says what is wrong with it."""
+    """A file does not have the form that it seems to have; the text explains."""
 
 
 def end_trace(writer: TraceWriter, tick: int) -> None:
-    """End a trace as a program that ran to its end."""
+    """End a trace as if the program ran to its end."""
     writer.mark(tick, _MAIN_END, 0)
     writer.mark(tick, _PROCESS_END, 0)
     writer.finish()
