@@ -1,1 +1,1 @@
-"""Programs that are run: the command, its ranks, simulated devices, its end."""
+"""Runs programs: the command, its ranks, simulated devices, its end."""

@@ -1,8 +1,8 @@
-"""While a recorded program runs: has the kernel write its traces to the disk now and then.
+"""Flushes the traces of running programs to the disk every few seconds.
 
-The recorder writes to the pages of a file and never waits for a disk. A program may be killed at
-any moment and loses nothing; a machine that dies loses what the kernel had not written yet. So
-`peakline run`, a process of its own, asks for it every few seconds.
+The recorder writes to the pages of a file and never waits for a disk. A killed program loses
+nothing, but a crash of the machine loses all data that the kernel has not written yet. So `peakline
+run`, a separate process, requests the writing every few seconds.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PAUSE_SECONDS = 10.0
 
 
 class DiskSaving:
-    """Saves the traces of all processes below this one, from entering to leaving."""
+    """Saves the traces of all descendants of this process while its `with` block runs."""
 
     def __init__(self, pause_seconds: float = PAUSE_SECONDS) -> None:
         """Begin after the first pause."""
@@ -37,7 +37,7 @@ class DiskSaving:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop; what a disk is still busy with is not waited for."""
+        """Stop, without waiting for a busy disk."""
         self._is_over.set()
 
     def _save_often(self) -> None:
@@ -47,11 +47,11 @@ class DiskSaving:
 
 
 def save_traces(process: int) -> list[str]:
-    """Return the traces that a process and those below it write; all of each is on its disk now.
+    """Flush the traces that a process and its descendants write; returns their paths.
 
     Raises:
         ProcessLookupError: there is no such process.
-        PermissionError: it belongs to somebody else.
+        PermissionError: it belongs to another user.
     """
     return [trace for trace in traces_of_process(process, _is_trace) if _save(trace)]
 
@@ -65,13 +65,13 @@ def _is_trace(path: str) -> bool:
 
 
 def _save(trace: str) -> bool:
-    """Whether the file could be written back. It may be removed at any moment."""
+    """Flush a file; returns False if it was removed, which may happen at any moment."""
     try:
         descriptor = os.open(trace, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return False
     try:
-        os.fdatasync(descriptor)  # also what was written through a mapping
+        os.fdatasync(descriptor)  # includes data written through a mapping
     except OSError:
         return False
     finally:

@@ -1,4 +1,4 @@
-"""How a program is run: the options of `peakline run`, and what may be wrong with them.
+"""The options of `peakline run`, and the checks of them.
 
 The command line fills them in; `fit` and `advise --try` make them for each of their runs. Problems
 are sentences that name the option as it is typed.
@@ -24,11 +24,11 @@ _LAUNCHERS = ("torchrun", "accelerate", "deepspeed", "mpirun")
 
 @dataclass(frozen=True)
 class RunOptions:
-    """A program with its arguments, and how it is run; docs/commands.md explains each option.
+    """A program with its arguments and its run's options; docs/commands.md explains each option.
 
     ``backend`` and ``stacks``: "" is the recorder's default. ``simulate``: "" is the machine's own
-    GPU. ``world``: the number of ranks of the job that the program is a rank of; ``ranks`` are
-    those that run, "" for rank 0.
+    GPU. ``world``: the number of ranks of the program's job; ``ranks``: those that run, "" for rank
+    0.
     """
 
     program: Sequence[str] = ()
@@ -59,12 +59,12 @@ class RunOptions:
 
     @property
     def waited_steps(self) -> int:
-        """How many steps pass before the recording begins."""
+        """Number of steps before the recording begins."""
         found = _STEPS.fullmatch(self.steps or "")
         return int(found[1]) - 1 if found else 0
 
     def job(self) -> Ranks | None:
-        """Return the ranks that run; None where the program is no rank of a job.
+        """Return the ranks that run; None if the program is no rank of a job.
 
         Raises:
             ValueError: `ranks` is no list of ranks of the job.
@@ -76,7 +76,7 @@ class RunOptions:
 
 
 def problem_of(options: RunOptions) -> str:
-    """Return what is wrong with the options, or ''."""
+    """Return the problem of the options, or ''."""
     return (
         _problem_of_program(options)
         or _problem_of_recording(options)
@@ -154,7 +154,7 @@ def _problem_of_ranks(options: RunOptions) -> str:
 
 
 def _problem_of_hold(text: str) -> str:
-    """Return what is wrong with a value of --hold, or ''."""
+    """Return the problem of a value of --hold, or ''."""
     words = text.split(",") if text else []
     for word in words:
         if not _HOLD_WORDS.fullmatch(word):
@@ -165,7 +165,7 @@ def _problem_of_hold(text: str) -> str:
 
 
 def _problem_of_steps(text: str | None, *, is_recorded: bool) -> str:
-    """Return what is wrong with a value of --steps, or ''."""
+    """Return the problem of a value of --steps, or ''."""
     if text is None:
         return ""
     if text.lstrip("-").isdecimal():

@@ -1,7 +1,7 @@
-"""Where the traces of a run go: made absolute and tried before the program starts.
+"""Checks the names of traces, and makes them absolute, before the program starts.
 
-The program may change its folder before it uses CUDA, and a name that cannot be written would be
-noticed only then. Placeholders are those of preload/options/trace_name.h.
+The program may change its folder before it uses CUDA, and would notice an unwritable name only
+then. preload/options/trace_name.h lists the placeholders.
 """
 
 from __future__ import annotations
@@ -12,28 +12,28 @@ from pathlib import Path
 
 
 def with_slash(output: str) -> str:
-    """Return the name; that of a folder with the slash that asks for the default name in it."""
+    """Return the name; a folder gets a trailing slash, which selects the default name in it."""
     try:
         is_folder = bool(output) and not output.endswith("/") and Path(output).is_dir()
     except OSError:
-        return output  # problem_of_output says why
+        return output  # problem_of_output reports why
     return f"{output}/" if is_folder else output
 
 
 def absolute_template(output: str) -> str:
-    """Return the name as the program gets it: it means the folder that we are in."""
+    """Return the name for the program, relative to our working directory."""
     if output.startswith("/"):
         return output
     return f"{str(Path.cwd()).replace('%', '%%').rstrip('/')}/{output}"
 
 
 def is_no_file(output: str) -> bool:
-    """Whether this is the null device, by which nothing is kept."""
+    """Return whether this is the null device, with which no trace is kept."""
     return output == os.devnull
 
 
 def problem_of_output(name: str, *, force: bool) -> str:
-    """Return why no trace can be written under this name, or ''."""
+    """Return the reason why no trace can be written under this name, or ''."""
     output = with_slash(name)
     if is_no_file(output):
         return ""
@@ -60,13 +60,13 @@ def _problem_of_file(output: str, *, force: bool) -> str:
 
 
 def _problem_of_folder(output: str) -> str:
-    """Try the nearest folder that exists: the recorder makes those below it."""
+    """Check the nearest existing folder: the recorder makes those below it."""
     fixed = output.partition("%")[0]
     folder = Path(fixed.rpartition("/")[0] or ("/" if fixed.startswith("/") else "."))
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
     if not folder.is_dir():
         return _cannot_write(output, f"{folder} is no folder")
-    # Tried, since permissions do not say it all: this has no name, and leaves nothing.
+    # Permissions alone do not decide, so create a file; it has no name and disappears.
     with tempfile.TemporaryFile(dir=folder):
         return ""

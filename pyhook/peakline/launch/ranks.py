@@ -1,8 +1,8 @@
-"""Chosen ranks of a job that is larger than this machine: `peakline run --world 64 --ranks 0,7`.
+"""Runs chosen ranks of a job too large for this machine: `peakline run --world 64 --ranks 0,7`.
 
-Each rank is one process that believes in all the others (startup/one_rank.py says how). When a rank
-needs an object that only another rank knows, it asks for that rank in the job's folder, and that
-rank is started here, unrecorded and silent, until the chosen ranks have ended.
+Each rank is a process that believes in all the others (startup/one_rank.py explains how). When a
+rank needs an object that only another rank knows, it requests that rank in the job's folder. The
+requested rank is started here, unrecorded and silent, until the chosen ranks have ended.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _OWN_PRELOAD = "libpeakline_preload.so"
 
 @dataclass(frozen=True)
 class Ranks:
-    """Which ranks of a job run here, and how many of its ranks share a machine."""
+    """The ranks of a job that run here, and the number of ranks per machine."""
 
     chosen: tuple[int, ...]
     world_size: int
@@ -56,13 +56,13 @@ def parse_ranks(text: str, world_size: int) -> tuple[int, ...]:
 
 
 def device_count(selection: str) -> int:
-    """Return how many devices `h200x8:40GiB` names."""
+    """Return the number of devices in a selection such as `h200x8:40GiB`."""
     match = re.search(r"x(\d+)(?::|$)", selection, re.IGNORECASE)
     return int(match[1]) if match else 1
 
 
 def rank_environment(rank: int, ranks: Ranks, folder: Path) -> dict[str, str]:
-    """Return what torchrun would set for a rank, and what shows it that it is alone."""
+    """Return the environment of a rank: torchrun's variables, and those that mark a lone rank."""
     machines = -(-ranks.world_size // ranks.per_machine)
     local_world_size = min(ranks.per_machine, ranks.world_size)
     numbers = {
@@ -104,7 +104,7 @@ class Job:
     _others: list[_Process] = field(default_factory=list)
 
     def run(self) -> int:
-        """Run every chosen rank to its end and return the status.
+        """Run every chosen rank to its end; returns the status.
 
         Raises:
             OSError: the command cannot be run.
@@ -130,7 +130,7 @@ class Job:
         return self.status
 
     def send_signal(self, number: int) -> None:
-        """Pass a signal on to the chosen ranks."""
+        """Pass a signal to the chosen ranks."""
         for one in self._running():
             one.process.send_signal(number)
 
@@ -153,7 +153,7 @@ class Job:
         preload = environment.get("LD_PRELOAD", "").split(":")
         kept = [part for part in preload if not part.endswith(_OWN_PRELOAD)]
         environment["LD_PRELOAD"] = ":".join(kept)
-        # Ours, until the process has ended.
+        # The log stays open until the process has ended.
         log = (folder / f"rank-{rank}.log").open("w+b")
         process = subprocess.Popen(
             self.command, env=environment, stdout=subprocess.DEVNULL, stderr=log
@@ -169,7 +169,7 @@ class Job:
                 self.status = self.status or one.process.returncode
             elif one.process.returncode != 0:
                 _show_end_of(one)
-            # After its last words: whoever waits for it may fail at once.
+            # Mark the end after the last output: a rank that waits for this one may fail at once.
             (folder / "ended" / str(one.rank)).touch()
 
     def _end_others(self) -> None:

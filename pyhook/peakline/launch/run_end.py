@@ -1,4 +1,4 @@
-"""How a recorded program ended, in one sentence: its status, and why nothing was recorded."""
+"""Describes a recorded program's end in a sentence: its status, and why nothing was recorded."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from peakline.base.output import printable
 
 @dataclass(frozen=True)
 class RunEnd:
-    """What `peakline run` knows when the program has ended.
+    """Facts about the program's end, for `peakline run`.
 
     `status` is negative for a signal. `notes` are the lines of the recorders, see
     preload/options/messages.h. `kernel_kills` counts the processes of this machine that the kernel
-    ended meanwhile because host memory ran out. `waited_steps` is how many steps of optimizers
-    --steps lets pass before it records. `misplaced` are the program's arguments that are called as
-    options of `peakline run`.
+    killed meanwhile because host memory ran out. `waited_steps` is the number of optimizer steps
+    before --steps starts recording. `misplaced` are arguments of the program that have the name of
+    an option of `peakline run`.
     """
 
     status: int
@@ -35,7 +35,7 @@ class RunEnd:
     has_torch: bool = True
 
     def how(self) -> str:
-        """Return how the program ended, as in "the program ended with status 1"."""
+        """Return a sentence such as "the program ended with status 1"."""
         if self.status == -signal.SIGINT:
             return "the program was interrupted (Ctrl-C)"
         if self.status and self.kernel_kills:
@@ -58,12 +58,12 @@ class RunEnd:
         )
 
     def messages(self) -> list[str]:
-        """Return what was said in processes that gave standard error to a file of their own."""
+        """Return the messages of processes whose standard error is a file of their own."""
         lines = dict.fromkeys(note.partition("\t") for note in self.notes)
         return [text for kind, _, text in lines if kind == "said"]
 
     def why_nothing(self) -> str:
-        """Return why there is no trace, and what to do; '' when a recorder has said so already."""
+        """Return why there is no trace, and how to fix it; '' if a recorder has reported it."""
         reason = self._reason()
         if not reason or not self.misplaced:
             return reason
@@ -106,16 +106,16 @@ class RunEnd:
 
 
 def kernel_kills() -> int:
-    """Return how many processes the kernel has ended because host memory ran out, so far.
+    """Return how many processes the kernel has killed so far because host memory ran out.
 
-    The count of this control group, which may be a container's, and of the machine.
+    Counts this control group, which may be a container, and the machine.
     """
     counters = (Path("/sys/fs/cgroup/memory.events"), Path("/proc/vmstat"))
     return max((count_of(path, "oom_kill") for path in counters), default=0)
 
 
 def count_of(path: Path, name: str) -> int:
-    """Return the number behind a name in a file of the kernel's; 0 where there is none."""
+    """Return the number after a name in a file of the kernel; 0 if the name is missing."""
     try:
         lines = path.read_text().splitlines()
     except OSError:
@@ -132,7 +132,7 @@ def _signal_name(number: int) -> str:
 
 
 def file_identity(descriptor: int) -> str:
-    """Return DEVICE:INODE of an open file, as PEAKLINE_STDERR takes it; "0:0": it is closed."""
+    """Return DEVICE:INODE of an open file, the form of PEAKLINE_STDERR; "0:0" if it is closed."""
     try:
         status = os.fstat(descriptor)
     except OSError:

@@ -1,4 +1,4 @@
-"""What ``peakline run`` executes: the command, its environment, what is loaded into it first."""
+"""Plans the execution of ``peakline run``: the command, its environment, preloaded libraries."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from peakline.launch.ranks import Ranks
 
 @dataclass
 class Plan:
-    """What will be executed, and how."""
+    """The planned command and its environment."""
 
     command: list[str]
     environment: dict[str, str]
     run_id: str
     output: str
-    program: list[str] = field(default_factory=list)  # as given: script or -m module, arguments
+    program: list[str] = field(default_factory=list)  # as typed: script or -m module, arguments
     is_python: bool = True
     has_torch: bool = True
     recorded: bool = True
@@ -48,10 +48,10 @@ class Plan:
 
 
 def make_plan(options: RunOptions) -> Plan:
-    """Decide the command and its environment; builds what the program's torch needs.
+    """Return the command and its environment; builds the parts for the program's torch.
 
     Raises:
-        BuildError: the simulated GPU was asked for and cannot be built.
+        BuildError: the requested simulated GPU cannot be built.
         ValueError: the options name ranks that the job does not have.
     """
     python = options.python or sys.executable
@@ -90,7 +90,7 @@ def make_plan(options: RunOptions) -> Plan:
 
 
 def add_startup(plan: Plan) -> None:
-    """Let the program's Python start with the startup folder, if it does not already."""
+    """Make the program's Python load the startup folder, unless it already does."""
     startup = str(PACKAGE_FOLDER / "startup")
     given = plan.environment.get("PYTHONPATH")
     if given is None or given.split(os.pathsep)[0] != startup:
@@ -98,7 +98,7 @@ def add_startup(plan: Plan) -> None:
 
 
 def program_command(program: Sequence[str], python: str) -> list[str]:
-    """Turn what follows the options into a command: scripts, -m and -c go to Python."""
+    """Turn the words after the options into a command: scripts, -m and -c run with Python."""
     words = list(program)
     if words[0] == "--":
         return words[1:]
@@ -115,7 +115,7 @@ def program_command(program: Sequence[str], python: str) -> list[str]:
 
 
 def _run_id() -> str:
-    """Return the run's id, of 32 hex digits: one that was given, or the same in a job's ranks."""
+    """Return the run id of 32 hex digits: the given one, or one that all ranks of a job share."""
     given = os.environ.get("PEAKLINE_RUN_ID", "")
     if re.fullmatch("[0-9a-f]{32}", given):
         return given
@@ -142,7 +142,7 @@ def _set_recording(plan: Plan, options: RunOptions, torch: TorchInstallation | N
         PEAKLINE_HOLD=options.hold,
         PEAKLINE_REPORT_ON_SIGNAL="1" if options.report_on_signal else "",
     )
-    # These may be set for every run of a shell.
+    # Users may set these for every run of a shell.
     for name, value in (
         ("PEAKLINE_FREES", "1" * options.frees),
         ("PEAKLINE_CPU", "1" * options.cpu),
@@ -186,7 +186,7 @@ def _joined(first: str, rest: str | None) -> str:
 
 
 def _values_companion(plan: Plan, torch: TorchInstallation) -> str:
-    # Set and empty: without it operators are not watched, which benchmarks need.
+    # Set to empty, no companion is loaded and operators are not watched, which benchmarks need.
     if "PEAKLINE_SIM_COMPANION" in plan.environment:
         return plan.environment["PEAKLINE_SIM_COMPANION"]
     try:

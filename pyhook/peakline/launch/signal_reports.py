@@ -1,8 +1,9 @@
-"""`peakline run --report-on-signal`: makes the reports that SIGUSR2 asks for, while it runs.
+"""`peakline run --report-on-signal`: makes reports on SIGUSR2 while the program runs.
 
-A process that gets the signal itself asks by a line in the notes (torch_objects/reporting.py). Sent
-to `peakline run` it goes to all of these, and reports of the other processes that are recorded are
-made from here. The program gets it only where it handles it: its default would end the program.
+A process that receives the signal requests a report by a line in the notes
+(torch_objects/reporting.py). If `peakline run` receives it, it requests reports from these
+processes, and makes the reports of the other recorded processes itself. The program receives the
+signal only if it handles it: the default action would end it.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ _NICE = 10
 
 
 class SignalReports:
-    """Watches the notes in a thread, from entering to leaving; what was asked for is made then."""
+    """Watches the notes in a thread while its `with` block runs, and makes requested reports."""
 
     def __init__(self, notes: Path) -> None:
-        """Begin with nothing asked for."""
+        """Begin without requests."""
         self._notes = notes
-        self._done = 0  # lines of the notes
-        self._asked = 0  # by signals to us
+        self._done = 0  # processed lines of the notes
+        self._asked = 0  # signals to this process
         self._answered = 0
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="reports", daemon=True)
@@ -42,22 +43,22 @@ class SignalReports:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Make what is asked for, and end."""
+        """Make the requested reports, and end."""
         self._is_over.set()
         self._thread.join()
 
     def on_signal(self, child: int | None) -> None:
-        """SIGUSR2 came to us: pass it on where it is handled; others are reported from here."""
+        """Handle SIGUSR2: pass it to processes that handle it; report on the others from here."""
         ready = self._ready()
         for process in ready:
             with suppress(OSError):
                 os.kill(process, signal.SIGUSR2)
         if child is not None and child not in ready and _handles_signal(child):
-            os.kill(child, signal.SIGUSR2)  # the program's own business
+            os.kill(child, signal.SIGUSR2)  # the program has its own use for the signal
         self._asked += 1
 
     def _ready(self) -> set[int]:
-        """Return the processes that ask for their reports themselves."""
+        """Return the processes that request their reports themselves."""
         lines = [line.split("\t") for line in read_notes(self._notes)]
         return {int(line[1]) for line in lines if line[0] == "signal" and _handles_signal(line[1])}
 
@@ -82,7 +83,7 @@ def _is_request(line: str) -> bool:
 
 
 def _handles_signal(process: int | str) -> bool:
-    """Whether a process has a handler of SIGUSR2."""
+    """Return whether a process has a handler of SIGUSR2."""
     with suppress(OSError, ValueError):
         for line in Path(f"/proc/{process}/status").read_text().splitlines():
             if line.startswith("SigCgt:"):
@@ -91,14 +92,14 @@ def _handles_signal(process: int | str) -> bool:
 
 
 def _traces_of_others(ready: set[int]) -> list[str]:
-    """Return the traces of processes below us that do not ask themselves."""
+    """Return the traces of descendants that do not request reports themselves."""
     engine = report_engine()
     found = traces_of_process(os.getpid(), is_readable())
     return [trace for trace in found if engine.Trace(trace).info()["pid"] not in ready]
 
 
 def _make(trace: str) -> None:
-    """Write NAME.<n>.txt beside a trace, in a process that lets the program go first."""
+    """Write NAME.<n>.txt beside a trace, in a process of low priority."""
     command = [sys.executable, "-m", "peakline", "report", "--beside", trace]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     with suppress(OSError):

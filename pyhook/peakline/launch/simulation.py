@@ -1,8 +1,8 @@
-"""What `peakline run` and `peakline fit` do around a simulated program: notes, clean-up.
+"""Shared by `peakline run` and `peakline fit` around a simulated program: notes and clean-up.
 
-The program writes two lists while it runs: the checkpoints it made (removed afterwards, see
-preload/simulate/guard/README.md) and, when it is not recorded, the values it read that do not
-exist.
+The running program writes two lists: the checkpoints that it made (removed afterwards, see
+preload/simulate/guard/README.md) and, if it is not recorded, the GPU values that it read although
+they do not exist.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from peakline.builds.simulated_build import simulated_devices
 from peakline.launch.written_files import clean_up
 
 _READS_SHOWN = 8
-_MOST_NOTED = 1000  # of unrecorded_reads.py
+_MOST_NOTED = 1000  # limit in unrecorded_reads.py
 _EFFECTS = {
     "size": "a size: tensors made of it have the wrong size",
     "number": "a number: what the program decides by it may be wrong",
@@ -29,7 +29,7 @@ _HARMLESS = ("\tprinted", "\tfloating")
 
 
 def problem_of_device(text: str) -> str:
-    """Return why --simulate cannot name this device, or ''.
+    """Return the reason why --simulate refuses this device, or ''.
 
     A device is NAME, NAMExCOUNT, NAME:SIZE or NAMExCOUNT:SIZE.
     """
@@ -55,7 +55,7 @@ def notes_of_program(
     shows_reads: bool = False,
     quiet: bool = False,
 ) -> Iterator[None]:
-    """Tell the program where to put its lists, and act on them when it has ended."""
+    """Give the program the paths of its lists, and process the lists when it has ended."""
     with tempfile.TemporaryDirectory(prefix="peakline-") as folder:
         writes, reads = Path(folder) / "writes", Path(folder) / "reads"
         if guards_checkpoints:

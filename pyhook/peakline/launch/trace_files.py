@@ -1,4 +1,4 @@
-"""The trace files of one `peakline run`: what they are called, and room for them with --force."""
+"""The trace files of one `peakline run`: their names, and --force."""
 
 from __future__ import annotations
 
@@ -13,41 +13,41 @@ from pathlib import Path
 from peakline.base.engine import CommandError, report_engine
 from peakline.base.output import say
 
-# What preload/options/trace_name.cpp does without a template: a process alone, ranks of a run.
+# The names that preload/options/trace_name.cpp uses without a template: a lone process, and ranks.
 _DEFAULT_NAME = "peakline-%e.%h.%r.peak"
 _DEFAULT_NAME_OF_RANKS = "peakline-%e.%i/rank%r.%h.peak"
 _PLACEHOLDERS = "ehprlai"
-# A file's time stamp may be a little older than the clock says.
+# The time stamp of a file may be slightly earlier than the clock.
 _CLOCK_SLACK_SECONDS = 2.0
 
 
 def shown_name(
     template: str, words: Sequence[str], process: int | None, run_id: str, *, of_ranks: bool
 ) -> str:
-    """Return the name that the recorder will make of a template; `*` for what only it knows.
+    """Return the name that the recorder makes of a template; `*` for parts that only it knows.
 
-    `words` are the program with its arguments, empty where the recorded programs may be others;
-    `process` is its process id unless it has several. The recorder's own naming is in
-    preload/options/trace_name.cpp.
+    `words` are the program with its arguments, empty if other programs may be recorded; `process`
+    is its process id unless it has several processes. preload/options/trace_name.cpp makes the
+    names.
     """
     values = dict.fromkeys(_PLACEHOLDERS, "*") | {"h": socket.gethostname(), "i": run_id[:8]}
     if words:
         values["e"] = _script_name(words)
     if process is not None:
-        # Without a rank in the environment, which only the recorder reads, it is the process.
+        # Without a rank in the environment, which only the recorder reads, %r is the process id.
         values |= {"p": str(process), "r": str(process)}
     [name] = _templates(template, [_DEFAULT_NAME_OF_RANKS if of_ranks else _DEFAULT_NAME])
     return re.sub(r"%(.)", lambda found: {"%": "%", **values}.get(found[1], found[0]), name)
 
 
 def _templates(template: str, default_names: Sequence[str]) -> list[str]:
-    """Return what a name stands for: a folder, and no name at all, for the default in it."""
+    """Return the templates of a name; a folder or an empty name gives the default names in it."""
     is_file = template and not template.endswith("/")
     return [template] if is_file else [template + name for name in default_names]
 
 
 def folders_of(template: str) -> Iterator[Path]:
-    """Yield the folders where traces of this name may lie."""
+    """Yield the folders that may contain traces of this name."""
     for one in _templates(template, [_DEFAULT_NAME, _DEFAULT_NAME_OF_RANKS]):
         folder = Path(one).parent
         root = Path(folder.anchor)
@@ -87,10 +87,10 @@ def _script_name(words: Sequence[str]) -> str:
 
 @contextmanager
 def room_for(path: Path) -> Iterator[None]:
-    """Move an existing trace out of the way for the time of a run (--force).
+    """Move an existing trace away during a run (--force).
 
-    It is deleted when the run has written a new one, and put back when not. A file that another
-    process is still writing keeps its content under another name, which is printed.
+    It is deleted if the run writes a new one, and put back if not. A file that another process is
+    still writing keeps its content under another name, which is printed.
     """
     if not path.is_file():
         yield

@@ -1,4 +1,4 @@
-"""What a simulated run wrote, cleaned up when it has ended.
+"""Cleans up the files of a simulated run after its end.
 
 The guard noted a state for each path (preload/simulate/guard/file_states.h explains the states).
 Checkpoints without real values are removed, with the folders and links that were made for them;
@@ -22,19 +22,19 @@ _CHECKPOINT_ENDS = (".pt", ".pth", ".ckpt", ".safetensors", ".distcp")
 
 @dataclass
 class _Notes:
-    """The last state of each path, and what else was noted."""
+    """The last state of each path, and the other notes."""
 
     states: dict[str, str] = field(default_factory=dict)
     digests: set[tuple[int, int]] = field(default_factory=set)
     moved_folders: list[tuple[str, str]] = field(default_factory=list)
 
     def paths(self, *states: str) -> list[str]:
-        """Return the paths in one of these states, those in folders first."""
+        """Return the paths in one of these states, contents of a folder before the folder."""
         return sorted((path for path, one in self.states.items() if one in states), reverse=True)
 
 
 def clean_up(notes_file: Path, *, quiet: bool) -> None:
-    """Remove the checkpoints that a run without real values made, and say so."""
+    """Remove and report the checkpoints that a run without real values made."""
     if not notes_file.exists():
         return
     notes = _read(notes_file.read_bytes())
@@ -84,7 +84,7 @@ def _hidden(path: str) -> str:
 
 
 def _find_saved_in_memory(notes: _Notes) -> None:
-    """A file with the content of a checkpoint that was made in memory is one, too."""
+    """Mark files that have the content of a checkpoint made in memory as checkpoints."""
     lengths = {length for length, _crc in notes.digests}
     for path in notes.paths("O", "P") if lengths else []:
         place = Path(_hidden(path) if notes.states[path] == "P" else path)
@@ -103,7 +103,7 @@ def _crc_of(path: Path) -> int:
 
 
 def _put_in_place(path: str, notes: _Notes) -> None:
-    """What the program wrote over a checkpoint was data of its own."""
+    """Move the program's own data to the name of the checkpoint that it overwrote."""
     hidden = Path(_hidden(path))
     if hidden.is_symlink() and _leads_nowhere(path, str(hidden.readlink()), notes):
         hidden.unlink()
@@ -112,7 +112,7 @@ def _put_in_place(path: str, notes: _Notes) -> None:
 
 
 def _leads_nowhere(link: str, target: str, notes: _Notes) -> bool:
-    """Whether a link leads to what this run removes, or to what it replaced for itself only."""
+    """Return whether a link leads to a path that this run removes, or replaced only for itself."""
     path = os.path.normpath(os.path.join(os.path.dirname(link), target))  # noqa: PTH118, PTH120
     inside = path + os.sep
     return any(
@@ -130,7 +130,7 @@ def _remove_link(path: str, notes: _Notes) -> bool:
 
 
 def _remove_folders(notes: _Notes, removed: list[str]) -> list[str]:
-    """Remove the empty folders that this run made for them; return those that hold more."""
+    """Remove the folders that this run made for `removed`; return those that are not empty."""
     held = {str(parent) for path in removed for parent in Path(path).parents}
     full = []
     for folder in notes.paths("D"):
@@ -143,7 +143,7 @@ def _remove_folders(notes: _Notes, removed: list[str]) -> list[str]:
 
 
 def _move_back(old: str, new: str) -> None:
-    """A folder of real checkpoints that the program moved away."""
+    """Move a folder of real checkpoints back that the program had moved away."""
     folder = Path(new)
     if os.path.lexists(old) or folder.is_symlink() or not folder.is_dir():
         return
