@@ -1,1 +1,1 @@
-"""Pages and figures: the HTML page of a trace, its data as arrays, and the plots made of them."""
+"""Pages and figures: the HTML page of a trace, its data as arrays, and plots of them."""

@@ -1,4 +1,4 @@
-"""Reads what a page is made of: the devices of one trace, and several traces in outline."""
+"""Reads the content of a page: the devices of one trace, and outlines of several traces."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def read_devices(path: str, options: PageOptions) -> list[DeviceData]:
-    """Return the device with the highest peak, and all others unless one was asked for.
+    """Return the device with the highest peak, and all others unless one was requested.
 
-    They share the budget.
+    They share the size budget.
 
     Raises:
         peakline._report.TraceError: it cannot be read, or has nothing to show.
@@ -37,7 +37,7 @@ def read_devices(path: str, options: PageOptions) -> list[DeviceData]:
             first = _read(trace, options, share)
         pages = [first]
         for device in others:
-            # In a part of the run a device may have done nothing.
+            # A device may be idle in a part of the run.
             what = f"{name_of_device(device)} is not on the page"
             with suppress(engine.TraceError) if options.is_part else failing_alone(what):
                 pages.append(_read(trace, options, share, device))
@@ -45,14 +45,14 @@ def read_devices(path: str, options: PageOptions) -> list[DeviceData]:
 
 
 def read_growth(path: str) -> tuple[str, ...]:
-    """Return what surely grows in a trace; nothing where that is not known."""
+    """Return the certain growth in a trace; empty if it is not known."""
     with failing_alone("what grows is not on the page"):
         return tuple(growth_of_file(path))
     return ()
 
 
 def read_outlines(page: PageOptions) -> list[str]:
-    """Return what several traces are compared by: one pass each, several at once.
+    """Return the outlines of several traces; reads several traces at once, each in one pass.
 
     Raises:
         peakline._report.TraceError: one of them cannot be read; the text names it.
@@ -61,7 +61,7 @@ def read_outlines(page: PageOptions) -> list[str]:
     from peakline.runs.pool import reading_pool
 
     options = page.report.copy()
-    options.pop("native", None)  # of whole stacks, which outlines have not
+    options.pop("native", None)  # an option for whole stacks, which outlines lack
 
     def read(path: str) -> str:
         outline: str = engine.Trace(path).outline(**options)
@@ -72,9 +72,9 @@ def read_outlines(page: PageOptions) -> list[str]:
 
 
 def moved_lines(page: PageOptions) -> list[tuple[str, str]]:
-    """Return lines of the first of two traces that stand elsewhere in the second, and where.
+    """Return the lines that moved between two traces: old and new location.
 
-    Within one run, and of more traces, which are ranks of one, nothing has moved.
+    Within one run, and with more than two traces (ranks of a run), nothing moves.
 
     Raises:
         peakline._report.TraceError: one of them cannot be read.
@@ -113,7 +113,7 @@ def _read(
 
 
 def _other_devices(first: DeviceData) -> list[int | str]:
-    """Return those that held anything: GPUs, then the host, the highest peak first."""
+    """Return the other devices that held anything: GPUs, then the host, the highest peak first."""
     page = json.loads(first.names)
     others = [one for one in page["phases"]["devices"] if one["device"] != page["device"]]
     others.sort(key=lambda one: (not is_gpu(one["device"]), -one["peak_bytes"]))

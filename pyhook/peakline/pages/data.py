@@ -1,7 +1,7 @@
 """The data of a page as numpy arrays, and the colours and order of its categories.
 
-The columns are those of report/render/page/page_columns.h, named and described in the JSON beside
-them; colours and stacking order are read from the page's own style and script.
+report/render/page/page_columns.h defines the columns; the JSON beside them names and describes
+them. Colours and stacking order are read from the page's own style and script.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _ASSETS = Path(__file__).parents[1] / "page"
 
 @dataclass(frozen=True)
 class PageData:
-    """One device of a trace: what `Trace.page()` returned, decoded."""
+    """One device of a trace: the decoded result of `Trace.page()`."""
 
     names: dict[str, Any]
     columns: dict[str, NDArray[np.int64]]
 
     @property
     def seconds(self) -> NDArray[np.float64]:
-        """When each point begins."""
+        """Time at which each point begins."""
         ticks = self.columns["point_begin"].astype(np.float64)
         return ticks * np.float64(self.names["tick_seconds"])
 
@@ -82,7 +82,7 @@ def category_colours() -> dict[str, str]:
 
 
 def stacking_order(categories: list[str]) -> list[int]:
-    """Return the categories as they are stacked, from below."""
+    """Return the categories in stacking order, from below."""
     script = (_ASSETS / "page.js").read_text(encoding="utf-8")
     found = re.search(r"const STACKING = (\[[^\]]+\])", script)
     order: list[str] = json.loads(found[1]) if found else []

@@ -1,4 +1,4 @@
-"""Several traces beside each other: the data of the page's tabs Ranks and Differences."""
+"""Data of several traces for the page's tabs Ranks and Differences."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from peakline.runs.text import listed_ranks
 
 
 class _Texts:
-    """Gives every text a number; ranks of a job have most of theirs in common."""
+    """Numbers each text once; ranks of a job share most texts."""
 
     def __init__(self) -> None:
         self.number_of: dict[str, int] = {}
@@ -27,7 +27,7 @@ class _Texts:
 
 
 def heaviest(outlines: Sequence[str]) -> int:
-    """Return which of the runs has the highest peak, the first of equal ones."""
+    """Return the index of the run with the highest peak, the first of equal ones."""
     peaks = [json.loads(one)["chosen"]["peak_bytes"] for one in outlines]
     return peaks.index(max(peaks))
 
@@ -35,10 +35,10 @@ def heaviest(outlines: Sequence[str]) -> int:
 def files_data(
     outlines: Sequence[str], shown: int, moved: Sequence[tuple[str, str]] = ()
 ) -> dict[str, Any]:
-    """Return what the page's script compares: `outlines` are those of `_report.Trace.outline()`.
+    """Return the data that the page's script compares: `outlines` are of `_report.Trace.outline()`.
 
-    Rows are flat lists: text, bytes, blocks, text, bytes, ... `moved`: lines of the first file, and
-    where they stand in the last one.
+    Rows are flat lists: text, bytes, blocks, text, bytes, ... `moved`: lines of the first file and
+    their locations in the last one.
     """
     runs = [json.loads(one) for one in outlines]
     texts = _Texts()
@@ -55,7 +55,7 @@ def files_data(
             entry["coordinates"] = job.coordinates.get(run["file"], {}) if job else {}
             entry["is_shown"] = i == shown and device["device"] == run["chosen"]["device"]
             files.append(entry)
-    # By rank; what has none stays as it was given, behind those.
+    # By rank; files without a rank follow in the given order.
     files.sort(key=lambda one: (one["rank"] is None, one["rank"] or 0))
     pairs = [[texts.number(before), texts.number(after)] for before, after in moved]
     facts = job.facts if job else None
@@ -64,7 +64,7 @@ def files_data(
 
 @dataclass(frozen=True)
 class _Job:
-    """What the files have in common where they are the ranks of one run."""
+    """Shared data of the files, if they are the ranks of one run."""
 
     coordinates: dict[str, dict[str, int]]  # by file
     facts: dict[str, Any]
@@ -93,7 +93,7 @@ def _job_of(runs: Sequence[dict[str, Any]]) -> _Job | None:
 
 
 def _used_devices(run: dict[str, Any]) -> list[dict[str, Any]]:
-    """The device that is compared comes first."""
+    """Return the devices worth showing, the compared one first."""
     chosen = run["chosen"]
     others = (one for one in run["devices"] if one["device"] != chosen["device"])
     return [chosen, *(one for one in others if is_worth_showing(one))]
@@ -137,7 +137,7 @@ def _rank_of(run: dict[str, Any]) -> int | None:
 
 
 def _labels(runs: Sequence[dict[str, Any]]) -> list[str]:
-    """Return "rank 3" where that names one file, else as much of its path as is needed."""
+    """Return "rank 3" if that names one file, else as much of its path as is unique."""
     ranks = Counter(_rank_of(run) for run in runs)
     labels = []
     paths = [PurePath(run["file"]) for run in runs]

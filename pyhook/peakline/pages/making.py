@@ -1,6 +1,6 @@
-"""Writes the page of one trace or of several: what `peakline html` does, and whoever shows a page.
+"""Writes the page of one or several traces: for `peakline html` and other callers that show a page.
 
-Nothing is replaced before the new page is whole.
+An existing page is replaced only when the new one is complete.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ def _default_report() -> Options:
 
 @dataclass(frozen=True)
 class PageOptions:
-    """A page: of which traces, where it goes, and how much of them it shows.
+    """The options of a page: its traces, its output file, and the amount of data.
 
-    ``output``: "" is a file beside the trace, or ``folder``, the run that the traces are of.
-    ``report`` are the engine's options for the rows.
+    ``output``: "" is a file beside the trace, or in ``folder``, the folder of the run. ``report``
+    are the engine's options for the rows.
     """
 
     files: Sequence[str]
@@ -51,7 +51,7 @@ def make_file(options: PageOptions) -> tuple[Path, str]:
     """Write the page.
 
     Returns:
-        The page, and which of the traces it shows in full.
+        The page, and the trace that it shows in full.
 
     Raises:
         CommandError: the page cannot be written.
@@ -95,12 +95,12 @@ def _check(options: PageOptions) -> None:
 
 
 def _beside(files: Sequence[str], folder: Path | None) -> Path:
-    """Return where the page goes without a name: of a run into its folder."""
+    """Return the default output file: for a run, in its folder."""
     if folder is None or len(files) == 1:
         return page_beside(Path(files[0]))
     return folder / "ranks.html"
 
 
 def page_beside(source: Path) -> Path:
-    """Return where the page of a trace goes: beside it, under its name."""
+    """Return the default page of a trace: beside it, with its name."""
     return source.with_name(f"{trace_stem(source)}.html")

@@ -1,6 +1,6 @@
-"""The cell magic ``%%peakline`` of Jupyter: a cell's page, below the cell.
+"""The cell magic ``%%peakline`` of Jupyter: shows the page of a cell below it.
 
-``%load_ext peakline`` registers it. Only here is IPython imported.
+``%load_ext peakline`` registers it. Only this module imports IPython.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TABS = ("summary", "lines", "flame", "timeline")
 
 @magics_class
 class PeaklineMagics(Magics):
-    """What ``%load_ext peakline`` adds."""
+    """The magics that ``%load_ext peakline`` adds."""
 
     @magic_arguments()  # type: ignore[untyped-decorator]
     @argument("--tab", choices=_TABS, default="summary", help="Open the page at this tab")  # type: ignore[untyped-decorator]
@@ -36,7 +36,7 @@ class PeaklineMagics(Magics):
     def peakline(self, line: str, cell: str) -> None:
         """Run the cell, and show which of its lines hold the GPU memory.
 
-        Trace and page stay in the folder ``peakline-results``.
+        The trace and the page stay in the folder ``peakline-results``.
         """
         options = parse_argstring(self.peakline, line)
         trace = FOLDER / f"{uuid.uuid4().hex[:12]}.peak"
@@ -46,7 +46,7 @@ class PeaklineMagics(Magics):
 
 
 def _run_recorded(shell: InteractiveShell, cell: str, trace: Path) -> bool:
-    """Run the cell in any case; False when there is no trace of it."""
+    """Run the cell in any case; returns False if there is no trace of it."""
     has_run = False
     try:
         with peakline.trace(trace) as file:

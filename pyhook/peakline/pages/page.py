@@ -1,7 +1,7 @@
 """Makes the HTML page of a trace: one file that loads nothing. `peakline html` uses it.
 
-The engine gives names and columns, report/page the script and the style. Everything that comes
-from the program goes into the page as text: escaped in the summary, set by the script elsewhere.
+The engine supplies names and columns, report/page the script and the style. All data from the
+program enter the page as text: escaped in the summary, set by the script elsewhere.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ _MOST_SOURCES = 400
 
 @dataclass(frozen=True)
 class PageContent:
-    """What the page is to be like beside its data."""
+    """The settings of a page, beside its data."""
 
     with_source: bool = True
-    tab: str = "summary"  # the one it opens at
-    is_part: bool = False  # of the run: the data begin later, or end before it
-    grows: tuple[str, ...] = ()  # what surely does, of recording/growth.py
-    files: dict[str, Any] | None = None  # what is compared, of files.files_data()
+    tab: str = "summary"  # the tab that is open first
+    is_part: bool = False  # the data leave out the beginning or the end of the run
+    grows: tuple[str, ...] = ()  # certain growth, from recording/growth.py
+    files: dict[str, Any] | None = None  # data of compared files, from files.files_data()
 
 
 @dataclass(frozen=True)
 class DeviceData:
-    """One device of the trace: what `_report.Trace.page()` returned for it."""
+    """One device of the trace: the result of `_report.Trace.page()` for it."""
 
     names: str
     columns: bytes
 
 
 def make_page(devices: Sequence[DeviceData], options: PageContent) -> str:
-    """Return the page, which shows the first device until another one is chosen."""
+    """Return the page; it shows the first device until the user chooses another."""
     pages = [_page_of(one, options) for one in devices]
     page = pages[0]
     script = (_ASSETS / "page.js").read_text(encoding="utf-8")
@@ -83,7 +83,7 @@ def make_page(devices: Sequence[DeviceData], options: PageContent) -> str:
 
 
 def _page_of(device: DeviceData, options: PageContent) -> dict[str, Any]:
-    """What the script gets of a device: the engine's names, and the texts around the tabs."""
+    """Return a device's data for the script: the engine's names, and the texts around the tabs."""
     page: dict[str, Any] = json.loads(device.names)
     page["sources"] = _sources(page) if options.with_source else {}
     page["is_part"] = options.is_part
@@ -101,7 +101,7 @@ def _block(name: str, data: bytes | dict[str, Any]) -> str:
 
 
 def _hash(text: str) -> str:
-    """Of the exact text between the tags, as the policy wants it."""
+    """Return the hash of the exact text between the tags, as the content policy requires."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
@@ -110,12 +110,12 @@ def _pack(data: bytes) -> str:
 
 
 def _fill(template: str, values: dict[str, str]) -> str:
-    """One pass: a value that looks like a placeholder stays as it is."""
+    """Fill all placeholders in one pass, so that a value that looks like one stays unchanged."""
     return re.sub(r"\{\{(\w+)\}\}", lambda found: values[found[1]], template)
 
 
 def _sources(page: dict[str, Any]) -> dict[str, Any]:
-    """A few lines around the user's own lines, of files as they were when the program ran."""
+    """Return a few lines around the user's own lines, from files unchanged since the run."""
     wanted: dict[str, set[int]] = {}
     own = {frame["path"] for frame in page["frames"] if frame["is_users"] and frame["line"]}
     for line in (*page["lines"], *page["refused"]):

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
     from peakline.pages.data import PageData
 
-_MOST_COLUMNS = 700  # each at least a pixel wide
+_MOST_COLUMNS = 700  # each column is at least a pixel wide
 _UNITS = ("B", "KB", "MB", "GB", "TB")
 _LONGEST_LABEL = 44
-_SMALLEST_SHARE = 0.002  # of the peak: categories that can be seen
+_SMALLEST_SHARE = 0.002  # share of the peak of the smallest visible category
 
 
 def draw_timeline(axes: Axes, page: PageData, *, by_events: bool = False) -> None:
-    """Memory over time by category; every column is the highest moment of its time."""
+    """Draw memory over time by category; a column shows the highest moment of its time."""
     positions = np.arange(len(page.peaks)) * float(page.names["events_per_point"])
     end = float(page.names["event_count"])
     if not by_events:
@@ -54,7 +54,8 @@ def draw_timeline(axes: Axes, page: PageData, *, by_events: bool = False) -> Non
         textcoords="offset points",
         ha="right" if at > edges[0] + 0.7 * (end - edges[0]) else "left",
     )
-    axes.set_xlim(edges[0], end if end > edges[0] else edges[0] + 1)  # the state of one moment
+    # a single moment has equal edges
+    axes.set_xlim(edges[0], end if end > edges[0] else edges[0] + 1)
     axes.set_xlabel("events" if by_events else "seconds")
     _set_bytes(axes, peak, "y")
     axes.set_ylim(0, peak * 1.12)
@@ -66,7 +67,7 @@ def _columns(
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return the edges of columns of equal width, and the highest point of each.
 
-    Where nothing begins, the last point before it lasts.
+    A column without a point continues the last point before it.
     """
     begin = float(positions[0])
     edges = np.linspace(begin, max(end, np.nextafter(begin, np.inf)), _MOST_COLUMNS + 1)
@@ -82,14 +83,14 @@ def _columns(
 
 
 def draw_lines(axes: Axes, page: PageData, top: int) -> None:
-    """The lines that hold most at the peak, each split by category."""
+    """Draw the lines that hold most at the peak, each split by category."""
     rows = page.names["peak"]["lines"][:top]
     labels = [_short(str(page.names["lines"][row["line"]]["key"])) for row in rows]
     _draw_bars(axes, labels, [row["categories"] for row in rows], page.names["categories"])
 
 
 def draw_modules(axes: Axes, table: dict[str, Any], top: int) -> None:
-    """The modules that hold most, from `table --by module --json`."""
+    """Draw the modules that hold most, from `table --by module --json`."""
     rows = table["rows"][:top]
     colour = category_colours()["parameter"]
     places = np.arange(len(rows))
@@ -98,7 +99,7 @@ def draw_modules(axes: Axes, table: dict[str, Any], top: int) -> None:
 
 
 def draw_phases(axes: Axes, phases: dict[str, Any]) -> None:
-    """The peak of each phase over the steps, from `phases --json`."""
+    """Draw the peak of each phase over the steps, from `phases --json`."""
     most = 1
     for name in (one["name"] for one in phases["totals"]):
         found = [one for one in phases["phases"] if one["name"] == name and one["depth"] == 0]
@@ -117,7 +118,7 @@ def draw_phases(axes: Axes, phases: dict[str, Any]) -> None:
 
 
 def draw_ranks(axes: Axes, pages: Sequence[tuple[str, PageData]]) -> None:
-    """The peak of each trace, split by category; the first one stands on top."""
+    """Draw the peak of each trace, split by category; the first one is on top."""
     categories = sorted({name for _, page in pages for name in page.names["categories"]})
     splits = []
     for _, page in pages:
@@ -129,7 +130,7 @@ def draw_ranks(axes: Axes, pages: Sequence[tuple[str, PageData]]) -> None:
 def _draw_bars(
     axes: Axes, labels: list[str], splits: Sequence[Sequence[int]], categories: list[str]
 ) -> None:
-    """Horizontal bars, split by category, the first on top."""
+    """Draw horizontal bars, split by category, the first on top."""
     colours = category_colours()
     places = np.arange(len(labels))
     sums = [sum(split) for split in splits]
@@ -155,7 +156,7 @@ def _label_bars(axes: Axes, labels: list[str], sums: list[int]) -> None:
 
 
 def _set_bytes(axes: Axes, most: int, which: str) -> None:
-    """Ticks at round numbers of the unit that the largest value has."""
+    """Set ticks at round numbers in the unit of the largest value."""
     power = min(len(_UNITS) - 1, max(0, (max(most, 1).bit_length() - 1) // 10))
     unit = 1024**power
     axis = axes.yaxis if which == "y" else axes.xaxis
@@ -167,7 +168,7 @@ def _set_bytes(axes: Axes, most: int, which: str) -> None:
 
 
 def _legend_from_above(axes: Axes) -> None:
-    """In the order in which the areas lie."""
+    """Draw a legend in the order of the areas, from above."""
     handles, labels = axes.get_legend_handles_labels()
     if handles:
         axes.legend(
@@ -180,12 +181,12 @@ def _legend_from_above(axes: Axes) -> None:
 
 
 def _name(text: str) -> str:
-    """A name as text, never markup of matplotlib."""
+    """Return a name as text without matplotlib markup."""
     return printable(text, instead=" ").replace("$", r"\$")
 
 
 def _short(key: str) -> str:
-    """A line as file:number (function), without its folders."""
+    """Return a line as file:number (function), without its folders."""
     path, space, function = key.partition(" (")
     text = f"{path.rpartition('/')[2]}{space}{function}" if "/" in path else key
     text = _name(text)

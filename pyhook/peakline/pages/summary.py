@@ -1,6 +1,6 @@
-"""The summary of a page: static HTML, so that it is there at once, without script, and in print.
+"""The summary of a page: static HTML, so that it shows at once, without script, and in print.
 
-Names come from the program: they go into the markup through text.py only.
+Names come from the program: they enter the markup only through text.py.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from peakline.pages.text import name_of, text_of
 
 _LINES_SHOWN = 6
 _ADVICE_SHOWN = 6
-_LEAST_OF_LARGEST = 4  # a quarter of the largest category
-_SMALLEST_PART = 0.004  # of the bar of categories that can be seen
+_LEAST_OF_LARGEST = 4  # advice must cover a quarter of the largest category
+_SMALLEST_PART = 0.004  # smallest visible part of the bar of categories
 
 
 def title_of(page: dict[str, Any]) -> str:
@@ -39,7 +39,7 @@ def _device_name(page: dict[str, Any]) -> str:
 
 
 def facts_of(page: dict[str, Any]) -> list[str]:
-    """Return what stands beside the name: device, steps, versions."""
+    """Return the facts beside the name: device, steps, versions."""
     steps = len(page["phases"]["steps"])
     facts = [_device_name(page)]
     if steps:
@@ -65,12 +65,12 @@ def footer_of(page: dict[str, Any]) -> str:
 
 
 def growth_of(sentences: Sequence[str]) -> str:
-    """Return the markup of what grows from step to step: a paragraph each, above the answer."""
+    """Return the markup of growth from step to step: a paragraph each, above the answer."""
     return "".join(f"<p class=warn>{text_of(one[0].upper() + one[1:])}</p>\n" for one in sentences)
 
 
 def summary_of(pages: Sequence[dict[str, Any]]) -> str:
-    """Return the markup of the tab: an answer for every device, of which the first is seen."""
+    """Return the markup of the tab: an answer per device; the first one is visible."""
     answers = [
         f"<div class=answer{' hidden' * (i > 0)}>{_answer_of(page, pages)}</div>"
         for i, page in enumerate(pages)
@@ -79,7 +79,7 @@ def summary_of(pages: Sequence[dict[str, Any]]) -> str:
 
 
 def _answer_of(page: dict[str, Any], pages: Sequence[dict[str, Any]]) -> str:
-    # The script moves the drawing of the first answer into the one that is shown.
+    # The script moves the drawing of the first answer into the visible one.
     drawing = (
         "<div id=summary-time hidden><h2>Memory over the run<small>by category; the highest moment"
         ' of every pixel</small></h2><canvas id=summary-timeline role=img aria-label="Memory over'
@@ -120,7 +120,7 @@ def _free_then(refused: dict[str, Any]) -> str:
 
 
 def _place(page: dict[str, Any]) -> str:
-    """The step and phase of the peak; empty when there are none."""
+    """Return the step and phase of the peak; empty if there are none."""
     at = page["peak"]["seconds"]
     inside = [
         one
@@ -134,7 +134,7 @@ def _place(page: dict[str, Any]) -> str:
 
 
 def at_the_peak(page: dict[str, Any]) -> str:
-    """Return which moment the page calls the peak."""
+    """Return the name of the moment that the page calls the peak."""
     return "at most in this part of the run" if page["is_part"] else "at the peak"
 
 
@@ -159,7 +159,7 @@ def _line_text(page: dict[str, Any], row: dict[str, Any]) -> str:
 
 
 def _lead(page: dict[str, Any]) -> str:
-    """Which lines hold most of it, in words."""
+    """Return a sentence that names the lines with most memory."""
     peak = page["peak"]
     sentences = []
     for row in peak["lines"][:2]:
@@ -183,7 +183,7 @@ def _parts(levels: list[int], categories: list[str]) -> list[tuple[str, int]]:
 
 
 def _rectangles(parts: list[tuple[str, int]], whole: int) -> str:
-    """Parts of 1,000 units; style attributes are not allowed by the policy, these are."""
+    """Return rectangles for the parts of 1,000 units; the policy forbids style attributes."""
     left = 0.0
     shapes = []
     for category, level in parts:
@@ -235,7 +235,7 @@ def _run_panel(page: dict[str, Any], pages: Sequence[dict[str, Any]]) -> str:
 
 
 def _advice(page: dict[str, Any]) -> str:
-    """What would lower the peak, as `peakline advise` says it; many runs have nothing here."""
+    """Return the advice of `peakline advise` for lowering the peak; often empty."""
     if page["is_part"]:
         return ""
     if page["advice"] is None:
@@ -254,10 +254,10 @@ def _advice(page: dict[str, Any]) -> str:
 
 
 def _is_of_size(one: dict[str, Any], page: dict[str, Any]) -> bool:
-    """Whether a piece of advice is about more than a sliver of what filled the device.
+    """Return whether a piece of advice covers a relevant share of a full device.
 
-    After a step that ran out of memory the rules know nothing of its activations, which no pass
-    used yet: what they have to say of the rest is not why memory ran out.
+    After a step that ran out of memory the rules do not know its activations, which no pass used
+    yet: advice about the small rest does not explain why memory ran out.
     """
     if not page["refused"]:
         return True

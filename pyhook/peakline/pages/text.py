@@ -1,4 +1,4 @@
-"""Names as text in markup, for the page's static part."""
+"""Names as text in markup, for the static part of the page."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _LONGEST_NAME = 300
 
 
 def text_of(text: str) -> str:
-    """The only way of a name into the markup: short, without controls, escaped."""
+    """Return a name for markup: shortened, without control characters, escaped. The only way in."""
     if len(text) > _LONGEST_NAME:
         text = f"{text[: _LONGEST_NAME // 2]} … {text[-_LONGEST_NAME // 3 :]}"
     return html.escape(printable(text, instead=" "), quote=True)
 
 
 def name_of(text: str) -> str:
-    """A name in a sentence: its direction of writing ends with it."""
+    """Return a name in a sentence, with its text direction isolated."""
     return f"<bdi>{text_of(text)}</bdi>"
