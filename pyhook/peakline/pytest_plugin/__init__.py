@@ -1,8 +1,8 @@
-"""The plugin for pytest: GPU memory of each test, limits of it, and what tests leave behind.
+"""The plugin for pytest: GPU memory of each test, limits of it, and memory that tests leave behind.
 
-``pytest --peakline`` starts itself again under `peakline run`, on a simulated GPU where there is
-none, and ends with the tests of the highest peaks and the lines that hold them. The markers
-``limit_gpu_memory`` and ``limit_gpu_leaks`` also work without it, where there is a GPU. A run
+``pytest --peakline`` starts itself again under `peakline run`, on a simulated GPU if there is no
+real one. It ends with the tests of the highest peaks and the lines that hold them. The markers
+``limit_gpu_memory`` and ``limit_gpu_leaks`` also work without the option if there is a GPU. A run
 without option and marker imports no native library and records nothing. See docs/pytest.md.
 """
 
@@ -19,7 +19,7 @@ from peakline.pytest_plugin.summary import Summary, status_of
 
 __all__ = ["Stack", "StackFrame"]
 
-# What pytest only lists, without running tests.
+# With these options pytest only lists, without running tests.
 _LISTINGS = ("help", "version", "markers", "collectonly", "showfixtures", "show_fixtures_per_test")
 
 
@@ -29,7 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Name the markers, and follow the tests."""
+    """Register the markers and the hooks around tests."""
     for line in MARKERS:
         config.addinivalue_line("markers", line)
     settings = Settings.of(config)
@@ -39,7 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
-    """Start pytest again, recorded; return how that ended."""
+    """Start pytest again, recorded; returns its exit status."""
     settings = Settings.of(config)
     lists_only = any(getattr(config.option, one, False) for one in _LISTINGS)
     if not settings.is_recording or was_started() or lists_only:
@@ -50,5 +50,5 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 def pytest_report_teststatus(
     report: pytest.CollectReport | pytest.TestReport,
 ) -> tuple[str, str, str] | None:
-    """Show a test that failed because of a marker as such: M."""
+    """Show a test that failed because of a marker as M."""
     return status_of(report)

@@ -1,4 +1,4 @@
-"""Holds tests against their limits: what is wrong, as text; `following.py` fails the test."""
+"""Checks tests against their limits and returns problems as text; `following.py` fails the test."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
     from peakline.pytest_plugin.options import Settings
 
-_LINES = 10  # of a test that failed because of a marker
-_LEAK_FRAMES = 5  # at least: one line seldom says who kept a tensor
+_LINES = 10  # shown for a test that failed because of a marker
+_LEAK_FRAMES = 5  # at least: one line seldom shows which code kept a tensor
 _ALL_LINES_FROM = 2  # verbosity
 _SENTENCE_BELOW = -1
 
 
 @dataclass(frozen=True)
 class Part:
-    """A test with its fixtures: the phases at its begin and end, what is more in use then."""
+    """A test with its fixtures: the phases at its beginning and end, and the growth between."""
 
     trace: Path
     begin: str
@@ -44,20 +44,20 @@ class Part:
 
 
 def shown_of(settings: Settings) -> Shown:
-    """Return how much a failed test shows."""
+    """Return the amount of detail for a failed test."""
     lines = 0 if settings.verbosity >= _ALL_LINES_FROM else _LINES
     return Shown(lines, settings.stacks, settings.native)
 
 
 def text_of_use(use: Use, lines: list[str]) -> str:
-    """Return what a test had in use, for one that failed by itself."""
+    """Return the memory in use, for a test that failed by itself."""
     return _with_lines(f"{size_of(use.peak_bytes)}{_on(use.device)} were in use", lines)
 
 
 def memory_problem(
     trace: Path, phase: str, uses: list[Use], limits: tuple[MemoryLimit, ...], settings: Settings
 ) -> str:
-    """Return how a test exceeds a limit; '' where it does not. `uses`: by device."""
+    """Return a sentence if a test exceeds a limit, else ''. `uses`: by device."""
     for limit in limits:
         of_sum = limit.device == "all"
         seen = uses_of_phases(trace, "all").get(phase, []) if of_sum else uses
@@ -69,15 +69,15 @@ def memory_problem(
 
 
 def increase_problem(uses: list[Use], item: pytest.Item) -> str:
-    """Return how a test needs more than in its last successful run, and remember this one.
+    """Return a sentence if a test needs more than in its last successful run, and store its need.
 
-    What was in use before it is left out: that depends on the tests that ran before.
+    Memory in use before the test is left out: it depends on the earlier tests.
     """
     cache = getattr(item.config, "cache", None)
     if cache is None:
         return ""
     needed = max((use.own_bytes for use in uses), default=0)
-    # A test id may hold "..", which is no part of a path for a file of the cache.
+    # A test id may hold "..", which a path of a cache file must not.
     key = f"peakline/{hashlib.sha256(item.nodeid.encode()).hexdigest()[:32]}"
     before = cache.get(key, None)
     if isinstance(before, int) and needed > before:
@@ -90,9 +90,9 @@ def increase_problem(uses: list[Use], item: pytest.Item) -> str:
 
 
 def leak_problem(part: Part, limit: LeakLimit, settings: Settings) -> str:
-    """Return what a test left that is more than it may leave; '' where it is not.
+    """Return a sentence if a test left more than its limit, else ''.
 
-    What takes the room of something that was freed is not left: the level has not grown.
+    An allocation that replaces a freed one is not left: the level has not grown.
     """
     for device, growth in _growth_of(part, limit.device).items():
         if growth <= limit.bytes:

@@ -1,7 +1,7 @@
-"""A test that is running: its phases in the recording, and whether it keeps to its limits.
+"""A running test: its phases in the recording, and the checks of its limits.
 
-Its call is a phase, without setup and teardown: `limit_gpu_memory` is about what is in use while
-the test itself runs. For `limit_gpu_leaks` two more mark where it begins and has ended.
+Its call is a phase, without setup and teardown: `limit_gpu_memory` covers the memory in use while
+the test itself runs. For `limit_gpu_leaks` two more phases mark its beginning and end.
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ class FollowedTest:
         self._settings = settings
         self._phase = phase_of(item.nodeid, run)
         self._allocs_before = measuring.alloc_count()
-        self._levels_before: dict[int, int] | None = None  # by device; None: has not begun
-        self._uses: list[measuring.Use] | None = None  # of each device, once read
+        self._levels_before: dict[int, int] | None = None  # by device; None before it begins
+        self._uses: list[measuring.Use] | None = None  # of each device, None until read
         self._failure: BaseException | None = None  # because of limit_gpu_memory
         self._has_passed = False
-        self._leaves_out = False  # now
+        self._leaves_out = False  # True within leaving_out()
         self._begin = f"{self._phase} begins"
         self._end = f"{self._phase} has ended"
 
     def check_at_teardown(self) -> None:
-        """Check what the test leaves, at the end of its teardown.
+        """Check the memory that the test leaves, at the end of its teardown.
 
-        Note [When a test has ended]: what the fixtures of a test hold is the test's, and gone with
-        them; gradients of a model that a fixture made are no leak. The moments are before the first
-        fixture of scope "function" and after the teardown of the test as a whole, when those of
-        wider scope still stand, as at its begin.
+        Note [When a test has ended]: memory that the fixtures of a test hold belongs to the test,
+        and goes with them; gradients of a model that a fixture made are no leak. The moments are
+        before the first fixture of scope "function" and after the teardown of the whole test, when
+        fixtures of wider scope still exist, as at its beginning.
         """
         own_teardown = self._item.teardown
 
@@ -67,18 +67,18 @@ class FollowedTest:
         self._item.teardown = teardown  # type: ignore[method-assign]
 
     def forget(self) -> None:
-        """Leave the test as it was."""
+        """Restore the test's own teardown."""
         vars(self._item).pop("teardown", None)
 
     def begin(self) -> None:
-        """Take the level at the begin of the test, once."""
+        """Store the level at the beginning of the test, once."""
         if self._limits.leaks and self._levels_before is None:
             with peakline.phase(self._begin):
                 self._levels_before = _levels()
 
     @contextlib.contextmanager
     def leaving_out(self) -> Iterator[None]:
-        """Count nothing of a fixture of wider scope that the test asks for while it runs."""
+        """Exclude a fixture of wider scope that the running test requests."""
         if self._levels_before is None or self._leaves_out:
             yield
             return
@@ -93,11 +93,11 @@ class FollowedTest:
                 self._levels_before[device] = self._levels_before.get(device, 0) + more
 
     def call(self) -> AbstractContextManager[None]:
-        """Return what is entered while the test runs."""
+        """Return the context in which the test runs."""
         return peakline.phase(self._phase)
 
     def check_memory(self) -> None:
-        """Fail the test where more was in use than it may need."""
+        """Fail the test if more was in use than its limit."""
         if not self._limits.memory:
             return
         trace = measuring.trace_of_process()
@@ -117,13 +117,13 @@ class FollowedTest:
             raise self._failure
 
     def complete(self, report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
-        """Add to the report of its call what it used, where somebody wants to know."""
+        """Add the memory use of its call to the report, if something reads it."""
         self._has_passed = report.passed
         # A unittest keeps its own failure until now, and that one counts.
         failure = call.excinfo.value if call.excinfo else None
         if report.failed and failure is not None and failure is self._failure:
             note(self._item, FAILED, MEMORY)
-        # It costs reading the recording.
+        # Reading the recording takes time.
         is_wanted = bool(self._limits or self._item.config.getoption("xmlpath", None))
         if report.failed or (is_wanted and measuring.alloc_count() > self._allocs_before):
             self._add_use(report)
@@ -159,14 +159,14 @@ class FollowedTest:
                 pytest.fail(problem, pytrace=False)
 
     def _growth(self) -> dict[int, int]:
-        """Return how much more is in use on each device; empty where that is surely allowed.
+        """Return the growth in bytes of each device; empty if no limit can be exceeded.
 
-        What only a reference cycle holds is not left: when it goes is the collector's choice.
+        Memory held only by a reference cycle does not count: the collector chooses when it goes.
         """
         least = min(limit.bytes for limit in self._limits.leaks)
         if sum(self._more_than_before().values()) <= least:
             return {}
-        # pytest lets go of these values right after this.
+        # pytest releases these values right after this.
         getattr(self._item, "funcargs", {}).clear()
         gc.collect()
         return self._more_than_before()
@@ -177,19 +177,19 @@ class FollowedTest:
         return {device: count for device, count in more.items() if count > 0}
 
     def _read_uses(self, trace: Path) -> list[measuring.Use]:
-        """Return what each device saw of its call, which has ended."""
+        """Return each device's use during the call, which has ended."""
         if self._uses is None:
             self._uses = measuring.uses_of_phases(trace).get(self._phase, [])
         return self._uses
 
     def _note_if_unseen(self) -> None:
-        """Say that nothing was checked where torch uses a GPU that nobody records."""
+        """Note that nothing was checked if torch uses a GPU that is not recorded."""
         if measuring.recorder_that_is_on() is None and torch_support.cuda_is_initialised():
             note(self._item, NOT_CHECKED, peakline.status().note or "the recorder is off")
 
 
 def _levels() -> dict[int, int]:
-    """Return how much is in use on each device; nothing before CUDA is initialised."""
+    """Return the level of each device in bytes; empty before CUDA is initialised."""
     if measuring.recorder_that_is_on() is None:
         return {}
     count = torch_support.device_count()

@@ -1,7 +1,7 @@
-"""The hooks around each test. A test that is followed is a `FollowedTest`.
+"""The hooks around each test. A followed test is a `FollowedTest`.
 
-Tests without a marker are followed only with ``--peakline``; the others cost a look at their
-markers, and nothing of what following needs is imported for them.
+Without ``--peakline`` only tests with a marker are followed. For the others the hooks only read the
+markers, and import nothing that following needs.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ class Following:
     """The hooks around each test."""
 
     def __init__(self, settings: Settings) -> None:
-        """Follow nothing yet."""
+        """Begin without a followed test."""
         self._settings = settings
         self._own = OwnRecording(settings)
         self._runs: Counter[str] = Counter()
         self._current: FollowedTest | None = None
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Read the markers of a test, and see that it is recorded."""
+        """Read the markers of a test, and make sure that it is recorded."""
         has_marker = any(marker.name in (MEMORY, LEAKS) for marker in item.iter_markers())
         if not has_marker and not was_started():
             return
@@ -58,7 +58,7 @@ class Following:
     def pytest_fixture_setup(
         self, request: pytest.FixtureRequest
     ) -> Generator[None, object, object]:
-        """Take the level before the first fixture of the test itself; others are not its own."""
+        """Store the level before the first fixture of the test itself; exclude wider fixtures."""
         followed = self._current
         if followed is None:
             return (yield)
@@ -70,7 +70,7 @@ class Following:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        """Run a test as a phase, and hold it against its limits."""
+        """Run a test as a phase, and check its limits."""
         followed = item.stash.get(_FOLLOWED, None)
         if followed is None:
             return (yield)
@@ -84,7 +84,7 @@ class Following:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Add to the report of a test what it used, where somebody wants to know."""
+        """Add its memory use to the report of a test, if something reads it."""
         report = yield
         followed = item.stash.get(_FOLLOWED, None)
         if followed is not None and call.when == "call":
@@ -109,7 +109,7 @@ class Following:
 
 
 def _limits_of(item: pytest.Item) -> Limits:
-    """Return the limits of a test; it fails where a marker is wrong."""
+    """Return the limits of a test; a wrong marker fails the test."""
     from peakline.pytest_plugin.limits import MarkerError, limits_of
 
     try:

@@ -1,4 +1,4 @@
-"""The markers: what a test may need, and what it may leave behind."""
+"""The markers: the memory that a test may need, and the memory that it may leave behind."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _ALL = "all"
 
 
 class MarkerError(Exception):
-    """A marker that says nothing we understand; the text says what it takes."""
+    """A marker has wrong arguments; the text lists the valid ones."""
 
 
 @dataclass(frozen=True)
 class MemoryLimit:
-    """What may be in use. `device`: a number, "all" for the sum, None for each by itself."""
+    """The memory that may be in use. `device`: a number, "all" for the sum, None for each one."""
 
     bytes: int
     device: int | str | None = None
@@ -29,7 +29,7 @@ class MemoryLimit:
 
 @dataclass(frozen=True)
 class LeakLimit:
-    """What may be left; `filter_fn` says of a stack whether it counts."""
+    """The memory that may be left; `filter_fn` returns whether a stack counts."""
 
     bytes: int
     device: int | str | None = None
@@ -44,7 +44,7 @@ class Limits:
     leaks: tuple[LeakLimit, ...] = ()
 
     def __bool__(self) -> bool:
-        """Whether there is one."""
+        """Whether there is a limit."""
         return bool(self.memory or self.leaks)
 
 
@@ -52,10 +52,10 @@ Limit = TypeVar("Limit", MemoryLimit, LeakLimit)
 
 
 def limits_of(item: pytest.Item) -> Limits:
-    """Return the limits of a test: of each device the closest of its own, its class, its module.
+    """Return the limits of a test: for each device the closest of its own, its class, its module.
 
     Raises:
-        MarkerError: a marker has no size, or what is none.
+        MarkerError: a marker has no size or a wrong argument.
     """
     return Limits(_closest(item, MEMORY, _memory_limit), _closest(item, LEAKS, _leak_limit))
 
@@ -84,7 +84,7 @@ def _leak_limit(
 
 
 def _device(given: object) -> int | str | None:
-    """Take 1, "cuda:1", torch.device("cuda", 1) or "all"."""
+    """Return the device of 1, "cuda:1", torch.device("cuda", 1) or "all"."""
     text = str(given).removeprefix("cuda:")
     if given is None or text == _ALL:
         return None if given is None else _ALL
@@ -99,7 +99,7 @@ def _takes(name: str) -> str:
 
 
 def _reason(error: Exception, name: str) -> str:
-    """Return what is wrong, without the names of the functions here."""
+    """Return the text of an error with the marker's name instead of our function names."""
     text = str(error)
     for function in (_memory_limit, _leak_limit):
         text = text.replace(f"{function.__name__}()", name)

@@ -1,4 +1,4 @@
-"""What the recording says about a test. Reads traces; prints nothing and decides nothing.
+"""Reads the memory use of tests from traces. Prints nothing and decides nothing.
 
 A test is a phase of the recording, named after it; see `following.py`.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from peakline.recording import Location, Recording
 
 Device = int | str  # a number, or "all" for the sum
-_BETWEEN_FRAMES = " <- "  # in the keys of stacks
+_BETWEEN_FRAMES = " <- "  # between frames in the keys of stacks
 _RUNNERS = ("_pytest/", "pluggy/")  # as keys name their files
 _TORCH = "torch/"
 _UNITTEST = "/unittest/case.py:"
@@ -28,7 +28,7 @@ _WORKSPACE = "category=workspace"
 
 @dataclass(frozen=True)
 class Shown:
-    """How much of what holds memory is shown: lines (0: all), frames of each, native ones."""
+    """The amount of detail: lines (0: all), frames of each, and whether to show native ones."""
 
     lines: int
     frames: int = 1
@@ -37,7 +37,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Use:
-    """What one device saw of a test."""
+    """The memory use of one device during a test."""
 
     device: Device
     peak_bytes: int
@@ -47,7 +47,7 @@ class Use:
 
     @property
     def own_bytes(self) -> int:
-        """How much more was in use than at its begin."""
+        """Increase above the level at its beginning, in bytes."""
         return self.peak_bytes - self.begin_bytes
 
 
@@ -61,7 +61,7 @@ class Left:
 
 
 def recorder_that_is_on() -> ModuleType | None:
-    """Return the recorder of this process, None where it is off: before CUDA is initialised."""
+    """Return the recorder of this process, None if it is off, as before CUDA is initialised."""
     try:
         from peakline import _recorder
     except ImportError:
@@ -70,26 +70,26 @@ def recorder_that_is_on() -> ModuleType | None:
 
 
 def trace_of_process() -> Path | None:
-    """Return this process's own recording; None where nothing is written."""
+    """Return this process's own recording, None if it writes none."""
     recorder = recorder_that_is_on()
     path = recorder.trace_path() if recorder is not None else ""
     return Path(path) if path else None
 
 
 def alloc_count() -> int:
-    """How many allocations the recorder of this process has seen."""
+    """Return the number of allocations that the recorder of this process has seen."""
     recorder = recorder_that_is_on()
     return recorder.status()["allocs"] if recorder is not None else 0
 
 
 def level_bytes(device: int) -> int:
-    """How much is in use on a device now."""
+    """Return the current level of a device in bytes."""
     recorder = recorder_that_is_on()
     return recorder.device_bytes(device, 0, False) if recorder is not None else 0
 
 
 def uses_of_phases(trace: Path, device: Device | None = None) -> dict[str, list[Use]]:
-    """Return what each GPU (or the given device) saw of every phase that the program named."""
+    """Return the use of each GPU (or of the given device) in every phase that the program named."""
     import peakline
     from peakline._report import TraceError
 
@@ -103,7 +103,7 @@ def uses_of_phases(trace: Path, device: Device | None = None) -> dict[str, list[
         _add_uses(uses, first, device)
         return uses
     for one in (listed["device"] for listed in first["devices"]):
-        if isinstance(one, int):  # host memory is no GPU's
+        if isinstance(one, int):  # host memory belongs to no GPU
             known = one == first["device"]
             _add_uses(uses, first if known else recording.document("phases", device=one), one)
     return uses
@@ -122,7 +122,7 @@ def _add_uses(uses: dict[str, list[Use]], document: dict[str, Any], device: Devi
 
 
 def lines_at_peak(trace: Path, phase: str, device: Device, shown: Shown) -> list[str]:
-    """Return what holds the memory at the peak within a phase, as lines of text."""
+    """Return the lines that hold memory at the peak within a phase, as text."""
     import peakline
 
     by = "line" if shown.frames == 1 and not shown.native else "stack"
@@ -134,7 +134,7 @@ def lines_at_peak(trace: Path, phase: str, device: Device, shown: Shown) -> list
 
 
 def left_between(trace: Path, begin: str, end: str, device: Device) -> list[Left]:
-    """Return what holds more at the phase `end` than at the phase `begin`, the largest first.
+    """Return the stacks that hold more at the phase `end` than at `begin`, the largest first.
 
     Workspaces of cuBLAS and the like stay by design; they are left out.
     """
@@ -153,7 +153,7 @@ def left_between(trace: Path, begin: str, end: str, device: Device) -> list[Left
 
 
 def lines_of_left(left: Sequence[Left], shown: Shown) -> list[str]:
-    """Return them as lines of text."""
+    """Return the remaining allocations as lines of text."""
     kept = left[: shown.lines] if shown.lines else left
     lines = [line for one in kept for line in _lines_of(one.bytes, one.key, shown.frames)]
     return lines + _more(len(left) - len(kept))
@@ -188,7 +188,7 @@ def _without_pytest(places: list[str]) -> list[str]:
 
 
 def _from_outside_torch(places: list[str]) -> list[str]:
-    """Return the frames from the line that tables name: a deep model has many of torch below it."""
+    """Return the frames from the line that tables show; deep models have many of torch below."""
     start = next((i for i, place in enumerate(places) if not place.startswith(_TORCH)), 0)
     return places[start:]
 

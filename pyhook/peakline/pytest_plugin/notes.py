@@ -1,6 +1,6 @@
-"""The words that the parts of the plugin share, and what a test notes for its reports.
+"""Names that the parts of the plugin share, and notes of a test for its reports.
 
-Notes are properties of a test: they reach the process that prints, and the JUnit file.
+Notes are properties of a test: they reach the printing process, and the JUnit file.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ MARKERS = (
 )
 SECTION = "GPU memory (peakline)"
 
-FAILED = "peakline_failed"  # the marker
-NOT_CHECKED = "peakline_not_checked"  # why
+FAILED = "peakline_failed"  # the marker's name
+NOT_CHECKED = "peakline_not_checked"  # the reason
 PEAK = "peakline_peak_bytes"
 
 _LONGEST_NAME = 400  # bytes
@@ -32,13 +32,13 @@ _LATER_RUN = re.compile(r" \(run \d+\)$")
 
 
 def note(item: pytest.Item, name: str, value: object) -> None:
-    """Note something about a test, in place of an older note of this name."""
+    """Note something about a test; replaces an older note of this name."""
     others = [one for one in item.user_properties if one[0] != name]
     item.user_properties[:] = [*others, (name, value)]
 
 
 def forget_notes(item: pytest.Item) -> None:
-    """Forget those of an earlier run of a test."""
+    """Remove the notes of an earlier run of a test."""
     ours = (FAILED, NOT_CHECKED, PEAK)
     item.user_properties[:] = [one for one in item.user_properties if one[0] not in ours]
 
@@ -46,7 +46,7 @@ def forget_notes(item: pytest.Item) -> None:
 def phase_of(test: str, run: int = 1) -> str:
     """Return the name of the phase of a test; a test may run several times.
 
-    The recorder cuts long names, so that two could become one.
+    The recorder cuts long names, which could make two equal.
     """
     if len(test.encode()) > _LONGEST_NAME:
         test = f"{test[:_KEPT_OF_NAME]}... {hashlib.sha256(test.encode()).hexdigest()[:16]}"

@@ -1,7 +1,7 @@
 """The options of the plugin. Each is also a setting of the configuration file: Note [Two ways].
 
-Note [Two ways]: `--peakline-most 3` is `peakline_most = 3` in the file. What the command line says
-wins; so its options have no default of their own.
+Note [Two ways]: `--peakline-most 3` is `peakline_most = 3` in the file. The command line wins, so
+its options have no default of their own.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-_TESTS = 5  # named at the end
-# Of these files `peakline_most = 3` is a number in one with types, as [tool.pytest] of TOML is.
+_TESTS = 5  # tests named at the end
+# From this version, typed files such as [tool.pytest] in TOML give numbers: `peakline_most = 3`.
 _HAS_NUMBERS = pytest.version_tuple >= (8, 4)
 
 
@@ -72,7 +72,7 @@ _VERBOSITY = "peakline"  # verbosity_peakline in the configuration file
 
 @dataclass(frozen=True)
 class Settings:
-    """What the options say; the fields are named after them."""
+    """The values of the options; the fields have their names."""
 
     is_recording: bool
     most: int
@@ -90,7 +90,7 @@ class Settings:
         """Read the options.
 
         Raises:
-            pytest.UsageError: one has no such value.
+            pytest.UsageError: an option has an invalid value.
         """
         values = {one.name: _value(config, one) for one in _OPTIONS}
         prefix = values["peakline-traces-prefix"]
@@ -114,7 +114,7 @@ class Settings:
 
 
 def add_options(parser: pytest.Parser) -> None:
-    """Add every option, in both ways."""
+    """Add every option to the command line and to the configuration file."""
     group = parser.getgroup("peakline", "GPU memory of tests, recorded by peakline")
     for one in _OPTIONS:
         if one.metavar is None:

@@ -1,4 +1,4 @@
-"""What ``filter_fn`` of limit_gpu_leaks is given; named and built as in pytest-memray."""
+"""Arguments of ``filter_fn`` of limit_gpu_leaks; named and built as in pytest-memray."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Begins the recording: pytest started again under `peakline run`, or in this process.
+"""Starts the recording: pytest again under `peakline run`, or within this process.
 
-The first is what ``--peakline`` asks for: only what is loaded before torch can bring a simulated
-GPU. The second serves tests with a marker where ``--peakline`` was not given.
+``--peakline`` starts pytest again: only libraries loaded before torch can provide a simulated GPU.
+Without it, tests with a marker are recorded within this process.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ import pytest
 
 from peakline.pytest_plugin.options import Settings
 
-# In a process that was started again: the folder of the traces.
+# Set in a process that was started again: the folder of the traces.
 _STARTED = "PEAKLINE_PYTEST"
-WHY_NOT = pytest.StashKey[str]()  # --peakline was given and nothing can be recorded: why
+WHY_NOT = pytest.StashKey[str]()  # reason why --peakline cannot record
 _NO_TORCH = "torch is not installed here"
 
 
 def was_started() -> bool:
-    """Whether this process was started again, or is a worker of one that was."""
+    """Return whether this process was started again, or is a worker of one that was."""
     return bool(os.environ.get(_STARTED))
 
 
 def folder_of_traces() -> Path:
-    """Where the traces of a process that was started again are."""
+    """Return the folder with the traces of a process that was started again."""
     return Path(os.environ[_STARTED])
 
 
 def start_again(config: pytest.Config, settings: Settings) -> int | None:
-    """Start pytest again, recorded, and return its status; None where that is impossible."""
+    """Start pytest again, recorded, and return its status; None if that is impossible."""
     device = _device(settings)
     why_not = _why_not(simulated=bool(device))
     if why_not:
@@ -47,7 +47,7 @@ def start_again(config: pytest.Config, settings: Settings) -> int | None:
     with tempfile.TemporaryDirectory(prefix="peakline-pytest-") as scratch:
         folder = Path(settings.traces or scratch).absolute()
         folder.mkdir(parents=True, exist_ok=True)
-        # What is removed need not be named.
+        # Traces that will be removed need not be named.
         quiet = "-q" if settings.traces else "-qq"
         simulate = ["--simulate", device] if device else []
         command = [sys.executable, "-m", "peakline", "run", quiet, *simulate]
@@ -58,13 +58,13 @@ def start_again(config: pytest.Config, settings: Settings) -> int | None:
             [*command, *words], env=environment, cwd=config.invocation_params.dir
         )
         while True:
-            # Ctrl-C reaches that pytest too, and it has a summary to print.
+            # Ctrl-C reaches that pytest too, and it must print its summary.
             with contextlib.suppress(KeyboardInterrupt):
                 return process.wait()
 
 
 def _program() -> list[str]:
-    """Return how pytest was started: only `python -m` puts the folder on sys.path."""
+    """Return the command of this pytest: only `python -m` puts the folder on sys.path."""
     script = Path(sys.argv[0])
     if script.name in ("pytest", "py.test") and script.is_file():
         return ["--", sys.executable, str(script)]
@@ -88,7 +88,7 @@ def _why_not(*, simulated: bool) -> str:
 
     try:
         torch = find_torch()
-        if not has_simulated_gpu(torch):  # peakline run sees that it is up to date
+        if not has_simulated_gpu(torch):  # peakline run updates it
             ensure_simulated_gpu(torch)
     except BuildError as error:
         return error.in_short()
@@ -99,17 +99,17 @@ class OwnRecording:
     """The recording of a process that runs without `peakline run`."""
 
     def __init__(self, settings: Settings) -> None:
-        """Begin nothing yet."""
+        """Begin without a recording."""
         self._settings = settings
         self._open = contextlib.ExitStack()
         self._was_tried = False
         self.why_not = ""
 
     def begin(self) -> None:
-        """Begin to record, once; `why_not` says why that is impossible."""
+        """Begin to record, once; `why_not` has the reason if that is impossible."""
         from peakline.api import torch_support
 
-        # Under `peakline run` the recorder comes with CUDA.
+        # Under `peakline run` the recorder starts with CUDA.
         if self._was_tried or torch_support.preloaded():
             return
         self._was_tried = True

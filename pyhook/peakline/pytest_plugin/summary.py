@@ -1,4 +1,4 @@
-"""What pytest prints at its end: the tests with the highest peaks, and what was not checked.
+"""The summary at the end of pytest: the tests with the highest peaks, and unchecked tests.
 
 Runs in the process that prints. The tests may have run in others (workers of pytest-xdist, forked
 ones): each has a trace in one folder, and its phases have the names of the tests.
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from peakline.pytest_plugin.measuring import Use
     from peakline.pytest_plugin.options import Settings
 
-_LINES = 5  # of each test
-# When a test that fails because of a marker does so.
+_LINES = 5  # lines of each test
+# The stage in which a test fails because of a marker.
 _FAILS_IN = {MEMORY: "call", LEAKS: "teardown"}
 
 
 class _Test(NamedTuple):
-    """The run of a test that needed most."""
+    """The run of a test with the highest need."""
 
     name: str
     trace: Path
@@ -43,16 +43,16 @@ class _Test(NamedTuple):
 
 
 class Summary:
-    """Gathers reports, and prints at the end."""
+    """Collects reports, and prints at the end."""
 
     def __init__(self, settings: Settings) -> None:
-        """Know no test yet."""
+        """Begin without tests."""
         self._settings = settings
-        self._tests: dict[str, str] = {}  # by the name of its phase
-        self._not_checked: dict[str, set[str]] = {}  # why: tests
+        self._tests: dict[str, str] = {}  # by name of the phase
+        self._not_checked: dict[str, set[str]] = {}  # reason to tests
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take the names of the tests, of all workers."""
+        """Store the names of the tests of all workers."""
         if report.when == "setup":
             self._tests[phase_of(report.nodeid)] = report.nodeid
         why = dict(report.user_properties).get(NOT_CHECKED)
@@ -60,7 +60,7 @@ class Summary:
             self._not_checked.setdefault(str(why), set()).add(report.nodeid)
 
     def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
-        """Name the tests with the highest peaks."""
+        """Print the tests with the highest peaks."""
         lines = self._notes(config)
         if was_started() and not self._settings.hide_summary:
             lines = [*self._heaviest(), *lines]
@@ -130,7 +130,7 @@ class Summary:
 
 
 def status_of(report: pytest.CollectReport | pytest.TestReport) -> tuple[str, str, str] | None:
-    """Return how a test that failed because of a marker is shown."""
+    """Return the display of a test that failed because of a marker."""
     marker = dict(getattr(report, "user_properties", ())).get(FAILED)
     if not report.failed or report.when is None or _FAILS_IN.get(str(marker)) != report.when:
         return None
