@@ -1,4 +1,4 @@
-"""Every event of a trace: as objects one by one, or as columns a batch at a time."""
+"""Every event of a trace: as objects one by one, or as columns in batches."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
     from peakline._report import Options, Trace
 
-# What a column holds where it has no value: see report/views/events/events.h.
+# The value of a column without a value: see report/views/events/events.h.
 _NO_NUMBER = 2**64 - 1
 _NO_ID = 2**32 - 1
 
-# The columns of the engine by the type of their entries, as in the module `array`.
+# The type codes of the engine's columns, as in the module `array`.
 _CODES = {
     "event": "Q",
     "seconds": "d",
@@ -50,7 +50,7 @@ class Frame(NamedTuple):
 
 
 class Event(NamedTuple):
-    """One event. None: it has no such thing, or the trace does not know it.
+    """One event. None: the event has no such value, or the trace does not know it.
 
     Attributes:
         event: its number in the trace, from 0.
@@ -61,26 +61,26 @@ class Event(NamedTuple):
             ``segment_unmap`` of torch's allocator; ``oom``; ``phase_begin``, ``phase_end``,
             ``step``, ``note``, ``tracing_started``, ``tracing_stopped``, ``main_end``.
         block: number of the block: a ``free`` has that of its ``alloc``.
-        bytes: of the block, the segment, or the request that was refused.
-        requested_bytes: of a block: what the program asked for.
+        bytes: of the block, the segment, or the refused request.
+        requested_bytes: of a block: the bytes that the program requested.
         address: of the block or the segment.
         device: the number of a GPU; of the host ``"pinned"`` or ``"cpu"`` (in columns 64, 65).
         stream: the handle of the CUDA stream; 0 is the default one.
         allocated_bytes: of the device after the event, as torch counts them.
         reserved_bytes: of the device after the event, in torch's segments.
         phase: ``forward``, ``backward`` ...
-        step: the step it lies in.
+        step: the step that contains the event.
         thread: kernel id of the thread that allocated, or wrote the mark.
-        module: path of the module whose block it is.
-        op: the operator that made the block.
+        module: path of the module that owns the block.
+        op: the operator that allocated the block.
         category: of the block, as in ``--by category``.
         lifetime: of the block, as in ``--by lifetime``.
-        line: that made the block, as in ``--by line``.
-        stack_id: where the block was made, for `Events.stack`; numbers count anew in each reading.
-        free_stack_id: where it was freed (``run --frees``), or where the request was refused.
+        line: that allocated the block, as in ``--by line``.
+        stack_id: stack of the allocation, for `Events.stack`; each reading numbers stacks anew.
+        free_stack_id: stack of the free (``run --frees``), or of the refused request.
         text: name of a phase or step, text of a note.
         shape: of the tensor in the block: of the one that has a name (``peakline tensors``), or on
-            a simulated GPU of the result of the operator that made the block. The block may be
+            a simulated GPU of the result of the operator that allocated the block. The block may be
             larger.
         dtype: of the same tensor: ``bfloat16``.
     """
@@ -113,7 +113,7 @@ class Event(NamedTuple):
 
 
 class Context(NamedTuple):
-    """What equal blocks have in common; the numbers are those of `EventNames`."""
+    """Values that equal blocks share; the numbers are those of `EventNames`."""
 
     node: int
     line: int
@@ -126,7 +126,7 @@ class Context(NamedTuple):
 
 @dataclass
 class EventNames:
-    """What the numbers in the columns stand for; grows while events are read."""
+    """Meanings of the numbers in the columns; grows while events are read."""
 
     kinds: list[str] = field(default_factory=list)
     phase_names: list[str] = field(default_factory=list)
@@ -148,7 +148,7 @@ class EventNames:
     start_realtime_ns: int = 0
 
     def add(self, document: dict[str, Any]) -> None:
-        """Add what a batch brings."""
+        """Add the definitions of a batch."""
         for one in fields(self):
             new = document.get(one.name)
             if new is None:
@@ -182,7 +182,7 @@ class EventBatch:
     """Some events in order, as columns: `columns` maps each name to a memoryview of numbers."""
 
     def __init__(self, columns: dict[str, bytes], names: EventNames) -> None:
-        """Take what the engine gives."""
+        """Take a batch of the engine."""
         self.columns: dict[str, memoryview[Any]] = {
             name: memoryview(columns[name]).cast(code)  # type: ignore[call-overload]
             for name, code in _CODES.items()
@@ -240,7 +240,7 @@ def _number(value: int) -> int | None:
 
 
 class Events:
-    """The events of a trace, in order. Iterate over it, or over `batches`, as often as you like."""
+    """The events of a trace, in order. Iterate over it, or over `batches`, as often as needed."""
 
     def __init__(self, trace: Trace, options: Options) -> None:
         """Read nothing yet; `options` are those of `Trace.events`."""

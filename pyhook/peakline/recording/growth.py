@@ -1,4 +1,4 @@
-"""What grows in a trace, in sentences: at the end of a run, below `summary`, on the page."""
+"""Growth in a trace, in sentences: for the end of a run, `summary`, and the page."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from peakline.recording.source_lines import read_unchanged
 if TYPE_CHECKING:
     from peakline._report import Options, Trace
 
-# Beyond this a line that nobody asked for would take seconds.
+# Above this, the automatic lines would take seconds.
 _MOST_EVENTS = 20_000_000
-SHARE_SHOWN = 10  # a tenth of the peak: less is not said unasked
-# What is certain has one of these, see `leaks --json`.
+SHARE_SHOWN = 10  # a tenth of the peak: smaller growth is not reported automatically
+# Certain growth has one of these units, see `leaks --json`.
 _UNITS = {
     "step": ("step", "steps"),
     "pass": ("forward pass", "forward passes"),
@@ -33,7 +33,7 @@ def leaks_document(trace: Trace, options: Options) -> dict[str, Any]:
 
 
 def growth_of_file(path: str) -> list[str]:
-    """Return what `growth_lines` says of a trace; nothing where it has no events or no time."""
+    """Return `growth_lines` of a trace; empty if it has no events or no time."""
     engine = report_engine()
     with suppress(engine.TraceError):
         trace = engine.Trace(path)
@@ -42,7 +42,7 @@ def growth_of_file(path: str) -> list[str]:
 
 
 def growth_lines(trace: Trace, event_count: int) -> list[str]:
-    """Return what to say unasked of what grows, a sentence each; empty where nothing surely does.
+    """Return a sentence for each certain growth, for automatic output; empty if there is none.
 
     "grows 12.0 MB per step at train.py:31 losses.append(loss)"
     """
@@ -54,7 +54,7 @@ def growth_lines(trace: Trace, event_count: int) -> list[str]:
 
 
 def _of_program(document: dict[str, Any], trace: Trace) -> str:
-    """Return the line that grew fastest, over and over, or ''."""
+    """Return a sentence about the line that grew fastest and repeatedly, or ''."""
     rows = [row for row in document["growth"] if row["is_certain"]]
     if not rows:
         return ""
@@ -80,7 +80,7 @@ def _of_reserved(document: dict[str, Any], trace: Trace) -> str:
 
 
 def _of_inputs(document: dict[str, Any]) -> str:
-    """Return the line that rose most with its inputs, where that shows in the peak."""
+    """Return a sentence about the line that rose most with its inputs, if it shows in the peak."""
     rows = document["follows_inputs"]
     row = max(rows, key=lambda one: int(one["total_bytes"]), default=None)
     if row is None or row["total_bytes"] * SHARE_SHOWN < document["peak_bytes"]:
@@ -90,7 +90,7 @@ def _of_inputs(document: dict[str, Any]) -> str:
 
 
 def place_of(row: dict[str, Any], trace: Trace) -> str:
-    """Return the file and line of a row, and its code where the file is as it was."""
+    """Return the file and line of a row, and its code if the file is unchanged."""
     location = row["location"]
     if location is None or location["line"] is None or location["native"]:
         return str(row["key"])

@@ -1,7 +1,7 @@
-"""What a trace that is still being written says now, for ``peakline live``. Prints nothing.
+"""The current state of a trace that is still written, for ``peakline live``. Prints nothing.
 
-Nothing runs in the recorded program: the file is opened anew each time, and read up to what the
-recorder has committed.
+Nothing runs in the recorded program: the file is opened again each time, and read as far as the
+recorder has committed it.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LiveLine:
-    """One line of the program, and what it holds now."""
+    """One line of the program, and the memory that it holds now."""
 
     key: str
     held_bytes: int
     block_count: int
-    via: str  # what it called in torch; "" where that is not known
+    via: str  # the operators that it called in torch; "" if unknown
 
 
 @dataclass(frozen=True)
 class LiveState:
-    """A trace at the moment it was read; bytes are those of all devices together."""
+    """A trace at the moment it was read; bytes are the sum of all devices."""
 
     path: str
     pid: int
@@ -42,14 +42,14 @@ class LiveState:
     peak_bytes: int
     peak_seconds: float
     device_name: str
-    device_bytes: int  # of all devices that hold something; 0: not known
+    device_bytes: int  # of all devices that hold memory; 0: unknown
     is_simulated: bool
     step: int | None  # the last one that began
     phase: str  # "" between phases
     peak_place: str  # step and phase of the peak
     lines: list[LiveLine]
     line_count: int
-    levels: list[int]  # the highest level of equal parts of the time
+    levels: list[int]  # highest levels of equal parts of the time
     problems: list[str]
 
 
@@ -65,7 +65,7 @@ def read_state(trace: Trace, line_count: int, level_count: int) -> LiveState:
     phases = json.loads(trace.report("phases", json=True, device="all", top=1))
     timeline = json.loads(trace.report("timeline", json=True, top=level_count, device="all"))
     meta: dict[str, str] = info["meta"]
-    # "all" is the sum of the GPUs; where there is none, memory of the host is shown.
+    # "all" is the sum of the GPUs; without a GPU, memory of the host is shown.
     devices: list[int | str] = [table["device"]]
     if table["device"] == "all":
         devices = [one["device"] for one in table["devices"] if is_gpu(one["device"])]
@@ -93,7 +93,7 @@ def read_state(trace: Trace, line_count: int, level_count: int) -> LiveState:
 
 
 def duration_of(seconds: float) -> str:
-    """Return a time as people read it: 12.3 s, 4:05 min, 2:31:07 h."""
+    """Return a duration for people: 12.3 s, 4:05 min, 2:31:07 h."""
     if seconds < 100:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(int(seconds), 60)
@@ -102,7 +102,7 @@ def duration_of(seconds: float) -> str:
 
 
 def _phase_at(phases: dict[str, Any], seconds: float) -> dict[str, Any] | None:
-    """Return the outermost phase of this moment; those of one that is open end with the trace."""
+    """Return the outermost phase of this moment; an open phase ends with the trace."""
     found: list[dict[str, Any]] = [
         one
         for one in phases["phases"]
@@ -136,14 +136,14 @@ def _line(row: dict[str, Any]) -> LiveLine:
 
 
 def traces_of_process(pid: int, is_trace: Callable[[str], bool]) -> list[str]:
-    """Return the traces that this process or one below it writes, its own first.
+    """Return the traces that this process and its descendants write, its own first.
 
-    A recorder keeps the first page of its file mapped. `is_trace` is asked about regular files
-    that the processes share by a mapping.
+    A recorder keeps the first page of its file mapped. `is_trace` is called for regular files that
+    the processes share by a mapping.
 
     Raises:
         ProcessLookupError: there is no such process.
-        PermissionError: it belongs to somebody else.
+        PermissionError: it belongs to another user.
     """
     if not Path(f"/proc/{pid}").is_dir():
         raise ProcessLookupError(f"there is no process {pid}")
@@ -154,7 +154,7 @@ def traces_of_process(pid: int, is_trace: Callable[[str], bool]) -> list[str]:
         except (FileNotFoundError, ProcessLookupError):  # it ended meanwhile
             continue
         files = dict.fromkeys(_shared_files(maps))
-        # Opening a pipe or a device could wait, or do something.
+        # Opening a pipe or a device could block or have side effects.
         found.update(dict.fromkeys(one for one in files if Path(one).is_file() and is_trace(one)))
     return list(found)
 
@@ -175,7 +175,7 @@ def _descendants(pid: int) -> list[int]:
                 stat = (entry / "stat").read_text()
             except OSError:
                 continue
-            # The name in parentheses may hold anything; the parent is the second word behind it.
+            # The name in parentheses may hold anything; the parent is the second word after it.
             parents.setdefault(int(stat.rpartition(")")[2].split()[1]), []).append(int(entry.name))
     found: list[int] = []
     waiting = list(parents.get(pid, []))
@@ -187,7 +187,7 @@ def _descendants(pid: int) -> list[int]:
 
 
 def is_readable() -> Callable[[str], bool]:
-    """Return what tells whether a file is a trace."""
+    """Return a function that checks whether a file is a trace."""
     engine = report_engine()
 
     def is_trace(path: str) -> bool:

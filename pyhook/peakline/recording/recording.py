@@ -48,11 +48,11 @@ class Report(Sequence[Row], Generic[Row]):
         return iter(self._rows)
 
     def __repr__(self) -> str:
-        """Say how many rows there are."""
+        """Return the type and number of rows."""
         return f"<{len(self)} rows of {self.document.get('file', 'a trace')}>"
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the rows as a pandas.DataFrame; what is nested stays nested."""
+        """Return the rows as a pandas.DataFrame; nested values stay nested."""
         import pandas as pd
 
         return pd.DataFrame(self._dictionaries())
@@ -68,11 +68,11 @@ class Report(Sequence[Row], Generic[Row]):
 
 
 class Recording:
-    """A trace. Every report reads it anew, so that of a running program each shows what is there.
+    """A trace. Every report reads it again, so reports of a running program show its current state.
 
     The methods take the options of the command of the same name, written with underscores:
     ``recording.table(by="module", fold=True, at="backward")``. They raise
-    ``peakline._report.TraceError`` where the trace allows no answer.
+    ``peakline._report.TraceError`` if the trace allows no answer.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -83,34 +83,34 @@ class Recording:
         self.trace = _report.Trace(str(path))
 
     def __repr__(self) -> str:
-        """Name the file."""
+        """Return the name of the file."""
         return f"<recording {self.path}>"
 
     def info(self) -> dict[str, Any]:
-        """Return what the trace says about its run, without reading events."""
+        """Return the trace's facts about its run, without reading events."""
         return self.trace.info()
 
     def document(self, name: str, **options: Unpack[Options]) -> dict[str, Any]:
-        """Return any report as its JSON: "summary", "oom", "map", ... See JSON.md."""
+        """Return any report as its JSON document: "summary", "oom", "map", ... See JSON.md."""
         options.setdefault("cwd", str(Path.cwd()))
         document: dict[str, Any] = json.loads(self.trace.report(name, json=True, **options))
         return document
 
     def peak_bytes(self, device: int | str | None = None, measure: str = "allocated") -> int:
-        """Return the exact peak of a device, by default of the one with the highest."""
+        """Return the exact peak of a device in bytes; default: the device with the highest peak."""
         peak: int = self.document("table", top=1, device=device, measure=measure)["peak_bytes"]
         return peak
 
     def table(self, **options: Unpack[Options]) -> Report[rows.TableRow]:
-        """Return what each line, or other key, holds at the peak or another moment."""
+        """Return the memory that each line, or other key, holds at the peak or another moment."""
         return Report(rows.TableRow, self.document("table", **options), "rows")
 
     def stats(self, **options: Unpack[Options]) -> Report[rows.AllocatorRow]:
-        """Return what each line, or other key, allocated over the whole run."""
+        """Return the memory that each line, or other key, allocated over the whole run."""
         return Report(rows.AllocatorRow, self.document("stats", **options), "by_bytes")
 
     def layers(self, **options: Unpack[Options]) -> Report[rows.LayerRow]:
-        """Return what every module holds, and the peaks while it runs."""
+        """Return the memory that every module holds, and the peaks while it runs."""
         return Report(rows.LayerRow, self.document("layers", **options), "layers")
 
     def ops(self, **options: Unpack[Options]) -> Report[rows.OperatorRow]:
@@ -122,11 +122,11 @@ class Recording:
         return Report(rows.StageRow, self.document("stages", **options), "stages")
 
     def tensors(self, **options: Unpack[Options]) -> Report[rows.TensorRow]:
-        """Return every block live at a moment, or with ``during`` all that lived then."""
+        """Return every block that is live at a moment, or with ``during`` in a part of the run."""
         return Report(rows.TensorRow, self.document("tensors", **options), "tensors")
 
     def phases(self, **options: Unpack[Options]) -> Report[rows.PhaseRow]:
-        """Return every phase found or named, in the order of their begin."""
+        """Return every detected or named phase, in order of beginning."""
         document = self.document("phases", **options)
         both = sorted(
             document["phases"] + document["named"],
@@ -141,21 +141,21 @@ class Recording:
     def timeline(
         self, points: int = 1000, **options: Unpack[Options]
     ) -> Report[rows.TimelinePoint]:
-        """Return the level over time, by default of all devices together."""
+        """Return the level over time, by default the sum of all devices."""
         options["top"] = points
         options.setdefault("device", "all")
         return Report(rows.TimelinePoint, self.document("timeline", **options), "points")
 
     def advise(self, **options: Unpack[Options]) -> Report[rows.AdviceRow]:
-        """Return what would lower the peak, the largest gain first."""
+        """Return changes that would lower the peak, the largest gain first."""
         return Report(rows.AdviceRow, self.document("advise", **options), "advice")
 
     def ledger(self, **options: Unpack[Options]) -> Report[rows.LedgerRow]:
-        """Return what holds the whole device at a moment."""
+        """Return the parts that fill the whole device at a moment."""
         return Report(rows.LedgerRow, self.document("ledger", **options), "parts")
 
     def events(self, **options: Unpack[Options]) -> Events:
-        """Return every event in order, read as it is asked for.
+        """Return every event in order, read lazily.
 
         Options: ``during`` (``"step@3"``, ``"2..3.5"``), ``device`` (default: all), ``frame``,
         ``hide``, ``full_paths``, ``depth``, ``fold``.
@@ -168,7 +168,7 @@ def open_recording(path: str | os.PathLike[str]) -> Recording:
     """Open a trace (``.peak``, or packed ``.peak.zst``) for its reports.
 
     Raises:
-        peakline._report.TraceError: it is no trace, or nothing of it can be read; the text says
-            what to do.
+        peakline._report.TraceError: it is no trace, or nothing of it can be read; the text
+            suggests a fix.
     """
     return Recording(path)

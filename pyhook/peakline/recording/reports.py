@@ -1,7 +1,7 @@
-"""What `oom`, `ledger`, `leaks`, `advise` and `whatif` print with ``--json``, as documents.
+"""The ``--json`` documents of `oom`, `ledger`, `leaks`, `advise` and `whatif`.
 
-Fields: report/render/JSON.md. All raise ``peakline._report.TraceError`` with a sentence that says
-what to do when the trace allows no answer.
+Fields: report/render/JSON.md. All raise ``peakline._report.TraceError``, with a sentence that
+suggests a fix, if the trace allows no answer.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 def oom_report(trace: str | Path, nth: int | None = None) -> dict[str, Any]:
-    """Return why a device refused a request of a recorded program.
+    """Return the reason why a device refused a request of a recorded program.
 
     Args:
         trace: the recording; it may still be written.
-        nth: which refused request, from 1; None for the last one.
+        nth: number of the refused request, from 1; None for the last one.
     """
     if nth is not None and nth < 1:
         raise ValueError(f"nth={nth}: requests are counted from 1")
@@ -32,7 +32,7 @@ def oom_report(trace: str | Path, nth: int | None = None) -> dict[str, Any]:
 def ledger(
     trace: str | Path, at: str | float = "peak", device: int | None = None
 ) -> dict[str, Any]:
-    """Return what holds the whole device at a moment, and what cannot be explained.
+    """Return the parts that fill the whole device at a moment, and the unexplained rest.
 
     Args:
         trace: the recording; it may still be written.
@@ -46,12 +46,12 @@ def ledger(
 
 
 def leaks(trace: str | Path, *, by: str = "line") -> dict[str, Any]:
-    """Return what grows from step to step in a recorded program, by a key of ``--by``."""
+    """Return the growth from step to step in a recorded program, by a key of ``--by``."""
     return _document(trace, "leaks", {"by": by})
 
 
 def advise(trace: str | Path) -> dict[str, Any]:
-    """Return what would lower the peak of a recorded program, and by how many bytes."""
+    """Return changes that would lower the peak of a recorded program, with their bytes."""
     return _document(trace, "advise", {})
 
 
@@ -65,17 +65,17 @@ def whatif(
     smallest_device: bool = False,
     unverified: bool = False,
 ) -> dict[str, Any]:
-    """Return what a recorded run would need under other settings of torch's allocator.
+    """Return the memory that a recorded run would need under other settings of torch's allocator.
 
     Args:
         trace: the recording.
-        settings: each as ``PYTORCH_CUDA_ALLOC_CONF`` takes it; the run under the recorded ones is
-            there without being asked for.
+        settings: each as ``PYTORCH_CUDA_ALLOC_CONF`` takes it; the recorded settings are always
+            included.
         device_memory: bytes of the device; 0 for the recorded one.
         empty_cache_at: a phase that begins with ``torch.cuda.empty_cache()``.
         search: also try settings that help many programs.
-        smallest_device: also find the smallest device each of the settings fits on.
-        unverified: predict where the model does not make the recorded run again.
+        smallest_device: also find the smallest device that fits under each of the settings.
+        unverified: predict even if the model does not reproduce the recorded run.
     """
     return _document(
         trace,

@@ -1,7 +1,7 @@
 """The rows of reports: each field is the field of this name in report/render/JSON.md.
 
-Bytes are integers, seconds count from the start of the trace. A row is made from JSON by
-`row_of`; a test compares the fields of each class with what the engine writes.
+Bytes are integers, seconds count from the start of the trace. `row_of` makes a row from JSON; a
+test compares the fields of each class with the engine's output.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Location:
 
 @dataclass(frozen=True)
 class Via:
-    """The part of a row that one operator, or inner line, asked for."""
+    """The part of a row that one operator, or inner line, requested."""
 
     name: str | None
     bytes: int
@@ -42,7 +42,7 @@ class Via:
 
 @dataclass(frozen=True)
 class TableRow:
-    """What one line (module, category ...) holds at a moment."""
+    """Memory of one line (module, category ...) at a moment."""
 
     key: str
     keys: tuple[str, ...]
@@ -59,7 +59,7 @@ class TableRow:
 
 @dataclass(frozen=True)
 class AllocatorRow:
-    """What one line (module ...) allocated over the whole run."""
+    """Allocations of one line (module ...) over the whole run."""
 
     key: str
     keys: tuple[str, ...]
@@ -108,7 +108,7 @@ class OperatorRow:
 
 @dataclass(frozen=True)
 class StageLevels:
-    """What torch's counters show at the begin or the end of a stage, in bytes."""
+    """Values of torch's counters at the beginning or end of a stage, in bytes."""
 
     allocated: int
     cached: int | None
@@ -118,7 +118,7 @@ class StageLevels:
 
 @dataclass(frozen=True)
 class StageRow:
-    """The begin or the end of a module, a backward pass or a step of the optimizer."""
+    """The beginning or end of a module, a backward pass or an optimizer step."""
 
     step: int | None
     module: str
@@ -129,7 +129,7 @@ class StageRow:
 
 @dataclass(frozen=True)
 class TensorRow:
-    """A block of memory with its whole life."""
+    """A block of memory with its whole lifetime."""
 
     bytes: int
     requested_bytes: int
@@ -178,7 +178,7 @@ class PhaseRow:
 
 @dataclass(frozen=True)
 class TimelinePoint:
-    """A part of the run: the level at its begin, and the highest one within."""
+    """A part of the run: the level at its beginning, and the highest level within."""
 
     seconds: float
     level_bytes: int
@@ -197,9 +197,9 @@ class AdviceRow:
     held_bytes: int
     key: str | None
     location: Location | None
-    other_keys: tuple[str, ...]  # lines that hold a tenth of the peak or more, too
-    evidence: str  # what of the recording shows it
-    change: str | None  # None: nothing is known
+    other_keys: tuple[str, ...]  # further lines that hold a tenth of the peak or more
+    evidence: str  # the evidence in the recording
+    change: str | None  # None: no change is known
     try_: str | None  # "try" in JSON
 
 
@@ -214,7 +214,7 @@ class LedgerRow:
 
 
 def row_of(kind: type[Row], document: dict[str, Any]) -> Row:
-    """Make a row of an object of the JSON; fields that it does not know are left out."""
+    """Return a row from its JSON object; unknown fields are ignored."""
     values = {}
     hashable: Any = kind
     for name, read in _readers(hashable).items():
@@ -231,7 +231,7 @@ def _readers(kind: Any) -> dict[str, Any]:
 
 
 def _reader(hint: Any) -> Any:
-    """Return what makes a value of this type from its JSON."""
+    """Return a function that makes a value of this type from its JSON."""
     if isinstance(hint, types.UnionType):
         inner = [one for one in typing.get_args(hint) if one is not type(None)]
         if len(inner) > 1:  # a number or a text
@@ -244,7 +244,7 @@ def _reader(hint: Any) -> Any:
     if dataclasses.is_dataclass(hint):
         return functools.partial(row_of, typing.cast("type[Any]", hint))
     if hint in (int, str):
-        # Null where a damaged trace does not say it.
+        # A damaged trace gives null.
         return lambda value: hint() if value is None else value
     return _same
 
