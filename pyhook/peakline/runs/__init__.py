@@ -1,1 +1,1 @@
-"""Which traces form a run, which rank each is, and what the ranks of a run have in common."""
+"""Groups traces into runs, finds the rank of each, and compares the ranks of a run."""

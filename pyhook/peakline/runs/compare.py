@@ -1,4 +1,4 @@
-"""Compares the ranks of a run: which is heaviest, what is uneven, who stands out and why."""
+"""Compares the ranks of a run: the heaviest, the uneven rows, the outliers and their reasons."""
 
 from __future__ import annotations
 
@@ -10,51 +10,51 @@ from typing import Any
 from peakline.base.sizes import median_of
 from peakline.runs.members import Member
 
-# A rank stands out when it is this far from the median of its peers, in parts of that median and in
-# multiples of their median deviation: a spread that all have is none.
+# An outlier is this far from the median of its peers, both as a share of that median and as a
+# multiple of their median deviation: a spread that all ranks have makes no outliers.
 _OUTLIER_SHARE = 0.05
 _OUTLIER_DEVIATIONS = 4
 _LINES_OF_OUTLIER = 3
-_REASON_SHARE = 0.1  # of what it holds more: less explains nothing
+_REASON_SHARE = 0.1  # of its excess: smaller rows explain nothing
 
 
 @dataclass(frozen=True)
 class Process:
-    """A process with what it came to. Bytes; seconds since the epoch."""
+    """A process with its peak. Bytes; seconds since the epoch."""
 
     member: Member
     device: int | str
     peak_bytes: int
     peak_at: float
-    phase: str  # in which its peak is, "" where none is known
+    phase: str  # phase of its peak, "" if unknown
     step: int | None
     is_whole: bool
-    # By key of grouping: name to bytes at the peak, of several devices at the peak of their sum.
+    # By grouping key: name to bytes at the peak; with several devices, at the peak of their sum.
     rows: Mapping[str, Mapping[str, int]]
     coordinates: Mapping[str, int] = field(default_factory=dict)
-    too_low: str = ""  # why its sizes may be, as every report says it
+    too_low: str = ""  # reason why its sizes may be too low, as in every report
 
 
 @dataclass(frozen=True)
 class Row:
-    """What one line, module or category holds in each process. Bytes."""
+    """Memory of one line, module or category in each process. Bytes."""
 
     key: str
     min_bytes: int
     median_bytes: int
     max_bytes: int
     heaviest: Member
-    count: int  # of processes that hold it
+    count: int  # number of processes that hold it
 
     @property
     def spread_bytes(self) -> int:
-        """How far the processes are apart."""
+        """Difference between the processes with the most and the fewest bytes."""
         return self.max_bytes - self.min_bytes
 
 
 @dataclass(frozen=True)
 class Place:
-    """All processes at one place along a dimension. Bytes."""
+    """All processes with one index along a dimension. Bytes."""
 
     dimension: str
     index: int
@@ -65,7 +65,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Outlier:
-    """A process that holds more, or less, than its peers, and the rows that make it so."""
+    """A process that holds more or less than its peers, and the rows that explain it."""
 
     process: Process
     peers_bytes: int  # their median peak
@@ -73,7 +73,7 @@ class Outlier:
 
     @property
     def bytes_above(self) -> int:
-        """How much its peak is above that of its peers; negative: below."""
+        """Excess of its peak over that of its peers in bytes; negative: below."""
         return self.process.peak_bytes - self.peers_bytes
 
 
@@ -103,7 +103,7 @@ def process_of(
 
 
 def compare_rows(processes: Sequence[Process], by: str) -> list[Row]:
-    """Return what each key holds over all processes, the most uneven first."""
+    """Return the memory of each key over all processes, the most uneven first."""
     held: dict[str, list[tuple[int, Member]]] = defaultdict(list)
     for one in processes:
         for key, size in one.rows.get(by, {}).items():
@@ -118,7 +118,7 @@ def compare_rows(processes: Sequence[Process], by: str) -> list[Row]:
 
 
 def compare_places(processes: Sequence[Process]) -> list[Place]:
-    """Return the peaks by place along every dimension that has several places."""
+    """Return the peaks by index along every dimension with several indexes."""
     peaks: dict[tuple[str, int], list[int]] = defaultdict(list)
     for one in processes:
         for dimension, index in one.coordinates.items():
@@ -134,9 +134,9 @@ def compare_places(processes: Sequence[Process]) -> list[Place]:
 
 
 def find_outliers(processes: Sequence[Process], by: str) -> list[Outlier]:
-    """Return the processes that stand out among their peers, the farthest first.
+    """Return the outliers among their peers, the farthest first.
 
-    Peers are of the same stage of a pipeline: stages hold different layers.
+    Peers are in the same pipeline stage: stages hold different layers.
     """
     peers: dict[int | None, list[Process]] = defaultdict(list)
     for one in processes:
@@ -146,7 +146,7 @@ def find_outliers(processes: Sequence[Process], by: str) -> list[Outlier]:
 
 
 def _among(group: Sequence[Process], by: str) -> list[Outlier]:
-    if len(group) < 3:  # of two nobody knows which one is odd
+    if len(group) < 3:  # of two, either may be the odd one
         return []
     middle = median_of(one.peak_bytes for one in group)
     deviation = median_of(abs(one.peak_bytes - middle) for one in group)

@@ -1,4 +1,4 @@
-"""Where a rank stands along the dimensions of its job: pipeline, tensor, data and the others."""
+"""Coordinates of a rank along the dimensions of its job: pipeline, tensor, data and the others."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from peakline.runs.members import Member
 
-# What Megatron calls its groups (megatron/core/parallel_state.py), and what all call them.
+# Megatron's names of its groups (megatron/core/parallel_state.py), with the common names.
 _OF_MEGATRON = {
     "TENSOR_MODEL_PARALLEL_GROUP": "tp",
     "PIPELINE_MODEL_PARALLEL_GROUP": "pp",
@@ -14,15 +14,15 @@ _OF_MEGATRON = {
     "CONTEXT_PARALLEL_GROUP": "cp",
     "EXPERT_MODEL_PARALLEL_GROUP": "ep",
 }
-_OF_MESH = "mesh_"  # what torch's DeviceMesh puts before the name of a dimension
+_OF_MESH = "mesh_"  # torch's DeviceMesh prefixes the name of a dimension with this
 
 
 class MeshError(ValueError):
-    """A mesh that cannot be; the text says what is wrong with it."""
+    """An invalid mesh; the text explains."""
 
 
 def found_coordinates(members: Sequence[Member]) -> dict[int, dict[str, int]]:
-    """Return by rank its place along each dimension, as the names of process groups say it."""
+    """Return the coordinates of each rank by dimension, from the names of process groups."""
     found: dict[int, dict[str, int]] = {}
     for one in members:
         if one.rank is None:
@@ -46,7 +46,7 @@ def given_coordinates(mesh: str, world_size: int) -> dict[int, dict[str, int]]:
     """Return the same for a mesh such as "pp=2,dp=4,tp=2"; the last dimension varies fastest.
 
     Raises:
-        MeshError: the text is no mesh, or not one of so many ranks.
+        MeshError: the text is no mesh, or has another number of ranks.
     """
     sizes = []
     for word in mesh.split(","):

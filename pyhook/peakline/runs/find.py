@@ -1,4 +1,4 @@
-"""Finds the runs in folders: every trace belongs to one."""
+"""Groups the traces in folders into runs."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ class Run:
     """The processes of one run, ranks first."""
 
     members: tuple[Member, ...]
-    unreadable: tuple[str, ...] = ()  # what is wrong with files beside them
+    unreadable: tuple[str, ...] = ()  # problems of files beside them
 
     @property
     def id(self) -> str:
-        """What to call it: as names of folders do."""
+        """Its short id, as in names of folders."""
         first = self.members[0]
         return (first.run_uuid or first.file_uuid)[:_SHORT_ID]
 
     @property
     def name(self) -> str:
-        """The script that most processes ran."""
+        """The script that most processes run."""
         scripts = [one.script for one in self.members]
         return max(scripts, key=scripts.count)
 
     @property
     def started(self) -> float:
-        """Seconds since the epoch."""
+        """Start in seconds since the epoch."""
         return min(one.started for one in self.members)
 
     @cached_property
     def ranks(self) -> dict[int, Member]:
-        """By rank: the process of the last attempt; its children are others."""
+        """By rank: the process of the last attempt, without its children."""
         ranks: dict[int, Member] = {}
         for one in sorted(self.members, key=lambda one: (-one.attempt, one.started)):
             if one.rank is not None:
@@ -50,7 +50,7 @@ class Run:
 
     @property
     def compared(self) -> tuple[Member, ...]:
-        """The ranks; of a run without ranks all its processes."""
+        """The ranks; without ranks all processes."""
         return tuple(self.ranks.values()) or self.members
 
     @property
@@ -61,7 +61,7 @@ class Run:
 
     @property
     def world_size(self) -> int:
-        """How many ranks there should be."""
+        """The number of ranks of the job."""
         sizes = [one.world_size or 0 for one in self.ranks.values()]
         return max([*sizes, len(self.ranks)])
 
@@ -72,14 +72,14 @@ class Run:
 
 
 def traces_in(folder: Path) -> list[Path]:
-    """Return the traces of a folder and of the folders in it."""
+    """Return the traces of a folder and of its subfolders."""
     found = (path for pattern in ("*", "*/*") for path in folder.glob(pattern))
     traces = sorted(path for path in found if path.name.endswith(_SUFFIXES) and path.is_file())
     return without_packed_twins(traces)
 
 
 def without_packed_twins(paths: Iterable[Path]) -> list[Path]:
-    """Return these traces, packed ones only where the trace itself is not among them."""
+    """Return these traces, without packed copies of other ones among them."""
     found = list(paths)
     unpacked = set(found)
     return [
@@ -90,7 +90,7 @@ def without_packed_twins(paths: Iterable[Path]) -> list[Path]:
 
 
 def runs_of(paths: Iterable[Path]) -> list[Run]:
-    """Return the runs of these traces, the newest first; each lists what could not be read."""
+    """Return the runs of these traces, the newest first; each lists the unreadable files."""
     found = [_read(path) for path in paths]
     members = [one for one in found if isinstance(one, Member)]
     unreadable = [one for one in found if isinstance(one, str)]
@@ -115,12 +115,12 @@ def _sorted(members: Sequence[Member]) -> tuple[Member, ...]:
 def grouped(members: Sequence[Member]) -> Iterator[list[Member]]:
     """Split processes into runs.
 
-    One `peakline run` is one run. Machines of a job have a `peakline run` each, or none, and the
-    launcher's name of the job in common; a job may run several programs after each other, so a rank
-    that is there already begins the next run. Without either, ranks of one parent belong together.
+    One `peakline run` is one run. Machines of a job each have a `peakline run`, or none, and share
+    the launcher's name of the job. A job may run several programs in turn, so a rank that is
+    already there begins the next run. Without either, ranks with the same parent belong together.
     """
     runs: list[list[Member]] = []
-    newest: dict[str, list[Member]] = {}  # by what its processes have in common
+    newest: dict[str, list[Member]] = {}  # by the key that its processes share
     for one in sorted(members, key=lambda one: one.started):
         family = f"{one.host} {one.parent_pid}" if one.rank is not None else one.file_uuid
         keys = [key for key in (one.run_uuid, one.job) if key] or [family]
@@ -134,10 +134,11 @@ def grouped(members: Sequence[Member]) -> Iterator[list[Member]]:
 
 
 def _takes(run: Sequence[Member] | None, key: str, one: Member) -> bool:
-    """Whether a process is of a run with which it has this in common."""
+    """Return whether a process belongs to a run that shares this key."""
     if run is None or key == one.run_uuid:
         return run is not None
     others = [other for other in run if (other.rank, other.attempt) == (one.rank, one.attempt)]
-    family = {other.pid for other in run if other.host == one.host} - {0}  # 0: not recorded here
+    # 0: the parent is not recorded
+    family = {other.pid for other in run if other.host == one.host} - {0}
     is_child = one.parent_pid in family
     return one.rank is None or is_child or not others

@@ -1,4 +1,4 @@
-"""A process of a run, as its trace describes it."""
+"""A process of a run, as described by its trace."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ _NO_RUN = "0" * 32
 
 @dataclass(frozen=True)
 class Group:
-    """A process group of torch.distributed that the process is in."""
+    """A torch.distributed process group of the process."""
 
-    name: str  # "mesh_tp", "TENSOR_MODEL_PARALLEL_GROUP"; "" where nobody described it
+    name: str  # "mesh_tp", "TENSOR_MODEL_PARALLEL_GROUP"; "" without a description
     ranks: tuple[int, ...]  # sorted
 
 
 @dataclass(frozen=True)
 class Member:
-    """A process; what is not known is None or empty."""
+    """A process; unknown values are None or empty."""
 
     path: Path
     file_uuid: str
     run_uuid: str  # of `peakline run`; "" without one
-    job: str  # what its launcher calls the job
+    job: str  # the launcher's name of the job
     script: str
     host: str
     pid: int
@@ -40,7 +40,7 @@ class Member:
 
     @property
     def label(self) -> str:
-        """What tables call it."""
+        """Its name in tables."""
         return f"process {self.pid}" if self.rank is None else f"rank {self.rank}"
 
 
@@ -84,7 +84,7 @@ def _groups(meta: dict[str, str]) -> tuple[Group, ...]:
 def read_ranks(text: str) -> tuple[int, ...]:
     """Return the ranks of a list such as "0-24/8" or "0,1,5".
 
-    torch_objects/process_groups.py writes it.
+    torch_objects/process_groups.py writes such lists.
     """
     if "-" not in text:
         return tuple(int(word) for word in text.split(",") if word)

@@ -1,4 +1,4 @@
-"""What each process came to: read from its trace's outline, or from its events."""
+"""Reads the outline of each process: from its trace's outline, or from its events."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from peakline._report import Trace, TraceError, store_outline
 from peakline.runs.members import Member
 from peakline.runs.pool import reading_pool
 
-_MOST_BYTES = 256 << 20  # reading their events takes a few seconds
+_MOST_BYTES = 256 << 20  # reading the events of such traces takes a few seconds
 
 
 def read_outline(path: Path) -> dict[str, Any]:
     """Return the outline of a trace; see `_report.Trace.outline`.
 
-    Files of the program are written relative to its working folder, so that ranks on other machines
-    have the same lines.
+    Paths of the program's files are relative to its working directory, so that ranks on other
+    machines have the same lines.
 
     Raises:
         TraceError: the trace cannot be read.
@@ -29,7 +29,7 @@ def read_outline(path: Path) -> dict[str, Any]:
 
 
 def outline_of(trace: Trace, device: int | str | None = None) -> dict[str, Any]:
-    """Return the outline of an open trace, of the device with the highest peak or of this one.
+    """Return the outline of an open trace, for this device or the one with the highest peak.
 
     Raises:
         TraceError: the trace cannot be read.
@@ -46,11 +46,11 @@ def _made_outline(trace: Trace, device: int | str | None = None) -> str:
 def read_outlines(
     paths: Sequence[Path], progress: Callable[[int], object] = lambda _: None
 ) -> list[dict[str, Any] | TraceError]:
-    """Return the outlines of many traces, several at a time, or why one cannot be read.
+    """Return the outlines of many traces, read several at a time, or the errors.
 
     Args:
         paths: the traces.
-        progress: is called with how many were read.
+        progress: is called with the number of read traces.
     """
 
     def read(path: Path) -> dict[str, Any] | TraceError:
@@ -68,7 +68,7 @@ def read_outlines(
 
 
 def read_peaks(members: Sequence[Member]) -> list[tuple[Member, int]]:
-    """Return the highest peak of each process whose trace can be read, in bytes."""
+    """Return the highest peak of each process in bytes; skips unreadable traces."""
     outlines = read_outlines([one.path for one in members])
     return [
         (one, int(outline["chosen"]["peak_bytes"]))
@@ -78,9 +78,9 @@ def read_peaks(members: Sequence[Member]) -> list[tuple[Member, int]]:
 
 
 def store_outlines(paths: Sequence[Path]) -> None:
-    """Put its outline into every trace that takes one and is not very long.
+    """Store the outline in every trace that accepts one and is not very long.
 
-    It saves time later, no more: what goes wrong is nobody's trouble.
+    It only saves time later, so errors are ignored.
     """
 
     def store(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Many traces read at once: the engine leaves Python alone while it works."""
+"""Reads many traces in parallel: the engine releases the GIL while it works."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _MOST_AT_ONCE = 8  # a trace of 10^8 events takes a GB of memory while it is rea
 
 @contextmanager
 def reading_pool(paths: Sequence[str | Path]) -> Iterator[ThreadPoolExecutor]:
-    """Give threads to read these traces with."""
+    """Yield a thread pool for reading these traces."""
     keeper = None
-    # While a trace is open, torch's symbols stay in memory for all.
+    # An open trace keeps torch's symbols in memory for all.
     with suppress(TraceError):
         keeper = Trace(str(paths[0])) if len(paths) > 1 else None
     with ThreadPoolExecutor(min(_MOST_AT_ONCE, os.cpu_count() or 1)) as pool:

@@ -1,4 +1,4 @@
-"""`peakline ranks` as a document, which the text is written from."""
+"""`peakline ranks` as a document, the source of its text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from peakline.runs.members import Member
 
 @dataclass(frozen=True)
 class Comparison:
-    """The processes of a run beside each other, ranks in their order."""
+    """The processes of a run for comparison, ordered by rank."""
 
     run: Run
     by: str
@@ -46,7 +46,7 @@ class Comparison:
 
     @property
     def first(self) -> Process:
-        """Who reached its peak first."""
+        """The process that reached its peak first."""
         return min(self.processes, key=lambda one: one.peak_at)
 
     @property
@@ -56,23 +56,23 @@ class Comparison:
 
     @property
     def cut(self) -> list[Process]:
-        """Those whose trace ends before their end."""
+        """The processes with a trace that ends before they do."""
         return [one for one in self.processes if not one.is_whole]
 
 
 def compare_run(
     run: Run, outlines: Sequence[Mapping[str, Any] | Exception], by: str, mesh: str = ""
 ) -> Comparison:
-    """Compare the ranks of a run, or its processes where it has none.
+    """Compare the ranks of a run, or its processes if it has no ranks.
 
     Args:
         run: from `find.runs_of`.
-        outlines: of `run.compared`, or why one cannot be read.
+        outlines: of `run.compared`, or the errors.
         by: "line", "module", "op" or "category".
-        mesh: the dimensions of the job, where process groups do not name them.
+        mesh: the dimensions of the job, if process groups do not name them.
 
     Raises:
-        MeshError: the mesh is not one of this run.
+        MeshError: the mesh does not fit this run.
         ValueError: no outline could be read.
     """
     coordinates = (
@@ -99,7 +99,7 @@ def compare_run(
 
 
 def document_of(comparison: Comparison) -> dict[str, Any]:
-    """Return what `peakline ranks --json` prints. Bytes; seconds since the epoch."""
+    """Return the document of `peakline ranks --json`. Bytes; seconds since the epoch."""
     run = comparison.run
     return {
         "schema_version": 1,

@@ -18,8 +18,8 @@ def comparison_text(comparison: Comparison, top: int, shorten: Shorten) -> list[
 
     Args:
         comparison: the ranks.
-        top: how many ranks and rows are shown; 0: all.
-        shorten: fits a text behind columns that take so many.
+        top: number of shown ranks and rows; 0: all.
+        shorten: cuts a text to the space behind the given number of columns.
     """
     parts = [
         _headline(comparison),
@@ -71,7 +71,7 @@ def _peaks(comparison: Comparison) -> str:
 
 
 def listed_ranks(ranks: Sequence[int]) -> str:
-    """Return "rank 3", "ranks 0-3, 7": neighbours together."""
+    """Return "rank 3" or "ranks 0-3, 7"; adjacent ranks are joined."""
     spans: list[list[int]] = []
     for rank in ranks:
         if spans and spans[-1][1] == rank - 1:
@@ -164,9 +164,9 @@ def table_lines(
     shorten: Shorten,
     left: Collection[int] = (),
 ) -> list[str]:
-    """Return lines with columns set to the right, and the last one, of any length, to the left.
+    """Return lines with right-aligned columns, and a left-aligned last one of any length.
 
-    The columns of these numbers are set to the left, too.
+    The columns with the numbers `left` are left-aligned, too.
     """
     numbers = columns([heads[:-1], *cells], left)
     return [
