@@ -1,8 +1,8 @@
 """`peakline advise --try`: applies changes to the program that need no edit of it.
 
 PEAKLINE_TRY names them, separated by ';'. Each change that took effect writes its name into the
-file PEAKLINE_TRY_NOTES: one that finds nothing to do must not look like one that does not help.
-These runs are not the user's: here the program is changed on purpose.
+file PEAKLINE_TRY_NOTES: a change without effect must not look like one that does not help. These
+runs are not the user's own, so the program is changed on purpose.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _note(change: str) -> None:
 
 
 def _with_defaults(change: str, **options: bool) -> None:
-    """Let optimizers have these options unless they already do."""
+    """Give optimizers these options unless the program sets them."""
 
     def wrap(module: Any) -> None:
         real = module.Optimizer.__init__
@@ -100,7 +100,7 @@ def _on_models(prepare: Callable[[Any], None]) -> None:
 
 
 def _checkpoint(change: str, path: str) -> None:
-    """Checkpoint the modules of a path such as h.*, in which * is a number."""
+    """Checkpoint the modules of a path such as h.*, where * is a number."""
     pattern = re.compile(r"(.*\.)?" + re.escape(path).replace(r"\*", r"\d+"))
 
     def wrap(module: Any) -> None:
@@ -120,7 +120,7 @@ def _checkpoint(change: str, path: str) -> None:
 
     def prepare(model: Any) -> None:
         layers = [one for name, one in model.named_modules() if pattern.fullmatch(name)]
-        # A model of transformers knows what else must change: its layers fill no cache then.
+        # A transformers model knows the further changes: its layers must not fill a cache then.
         for one in model.modules() if layers else ():
             if getattr(one, "supports_gradient_checkpointing", False):
                 one.gradient_checkpointing_enable({"use_reentrant": False})
@@ -192,7 +192,7 @@ _CHANGES: dict[str, Callable[[str], None]] = {
     "no-grad-in-eval": _no_grad_in_eval,
     "sdpa-without-math": _sdpa_without_math,
     "no-autocast-cache": _no_autocast_cache,
-    "expandable-segments": _note,  # its environment is set
+    "expandable-segments": _note,  # the environment enables it
 }
 
 

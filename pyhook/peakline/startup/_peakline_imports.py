@@ -1,4 +1,4 @@
-"""Runs a function when the program imports a module: what the startup folder builds on."""
+"""Runs a function when the program imports a module; the startup folder builds on it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _waiting: dict[str, list[Callable[[Any], None]]] = {}
 
 
 class _Finder:
-    """Finds nothing itself: it sees the modules that are waited for pass by."""
+    """Finds no module itself: it only watches for the awaited ones."""
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
@@ -37,7 +37,7 @@ class _Finder:
 
 
 def when_imported(name: str, function: Callable[[Any], None]) -> None:
-    """Call ``function(module)`` when ``name`` is imported; at once, if it is already."""
+    """Call ``function(module)`` when ``name`` is imported; at once if it already is."""
     if name in sys.modules:
         function(sys.modules[name])
         return

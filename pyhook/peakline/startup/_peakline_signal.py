@@ -1,7 +1,7 @@
-"""`peakline run --report-on-signal`: a SIGUSR2 that comes before CUDA does not end the program.
+"""`peakline run --report-on-signal`: a SIGUSR2 before CUDA starts does not end the program.
 
-What answers it later (torch_objects/signals.py) takes the place of this handler; so may the
-program. A launcher such as torchrun keeps it.
+The later handler (torch_objects/signals.py) replaces this one; the program may replace it, too. A
+launcher such as torchrun keeps it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,6 @@ _on_signal.peakline_waits = True  # type: ignore[attr-defined]
 
 
 def prepare() -> None:
-    """Take the signal, where nobody has it."""
+    """Install the handler, unless the program has one."""
     if signal.getsignal(signal.SIGUSR2) is signal.SIG_DFL:
         signal.signal(signal.SIGUSR2, _on_signal)

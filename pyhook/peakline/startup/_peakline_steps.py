@@ -1,15 +1,14 @@
 """`peakline run --steps`: ends the program after N steps of its optimizers, or records some steps.
 
-N: the end is that of os._exit(0), in the thread that made the step, after what the program printed
-has been flushed and the device has finished. No exception is raised: the program could catch it,
-and a `finally` could go on for hours. The interposed `_exit` (preload/bootstrap.cpp) closes the
-trace.
+N: the program ends like os._exit(0), in the thread that made the step, after its output is flushed
+and the device has finished. An exception would not do: the program could catch it, and a `finally`
+could run for hours. The interposed `_exit` (preload/bootstrap.cpp) closes the trace.
 
-A..B: the recording is switched on when step A begins, where the one before has ended, and off when
-step B has ended; with A.. never off again. The program goes on to its own end.
+A..B: the recording starts with step A, when the previous step has ended, and stops when step B has
+ended; with A.. it does not stop. The program runs to its own end.
 
-A step counts when every optimizer that steps has made it: of the two of a GAN, or one for each
-parameter, the last one ends it.
+A step counts when every stepping optimizer has made it: of the two optimizers of a GAN, or of one
+per parameter, the last one ends the step.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _RECORDER = Path(__file__).resolve().parents[1] / "_native" / "libpeakline.so"
 
 
 class _Steps:
-    """How many steps all optimizers have made."""
+    """Counts the steps of all optimizers."""
 
     def __init__(self) -> None:
         self._counts: dict[int, tuple[Any, int]] = {}  # weak reference and count, by id
@@ -45,7 +44,7 @@ class _Steps:
         self._counts[key] = (reference, count + 1)
 
     def has(self, wanted: int) -> bool:
-        """Whether all have made so many."""
+        """Return whether all optimizers have made this many steps."""
         alive = [steps for known, steps in self._counts.values() if known() is not None]
         return min(alive) >= wanted or max(alive) >= _MOST_TIMES_AS_OFTEN * wanted
 
@@ -56,11 +55,11 @@ class _Range:
     def __init__(self, first: int, last: int | None) -> None:
         self._first = first
         self._last = last
-        self._has_begun = first == 1  # with CUDA
+        self._has_begun = first == 1  # recording starts with CUDA
         self._has_ended = False
 
     def after_step(self, steps: _Steps) -> None:
-        """Switch the recording where this step is a border."""
+        """Switch the recording if this step is a limit of the range."""
         if self._has_ended:
             return
         if self._last is not None and steps.has(self._last):
@@ -68,7 +67,7 @@ class _Range:
             if self._has_begun:
                 _call_recorder("peakline_end_recorded_steps")
         elif not self._has_begun and steps.has(self._first - 1):
-            # Not before CUDA is initialised.
+            # Returns 0 before CUDA is initialised.
             self._has_begun = bool(_call_recorder("peakline_begin_recorded_steps"))
 
 
@@ -79,7 +78,7 @@ class _End:
         self._wanted = wanted
 
     def after_step(self, steps: _Steps) -> None:
-        """Does not return from the last one."""
+        """End the program at the last step; does not return then."""
         if steps.has(self._wanted):
             _leave(self._wanted)
 
@@ -96,7 +95,7 @@ def _leave(steps: int) -> None:
 
 
 def _wait_for_device() -> None:
-    """Other ranks may still wait for what this one has sent."""
+    """Wait for the device: other ranks may still expect data from this one."""
     try:
         torch = sys.modules["torch"]
         if torch.cuda.is_initialized():
@@ -106,11 +105,11 @@ def _wait_for_device() -> None:
 
 
 def _call_recorder(name: str, *words: bytes) -> int:
-    """Call a function of the recorder; 0 where nothing is recorded."""
+    """Call a function of the recorder; returns 0 if nothing is recorded."""
     import ctypes
 
     try:
-        # With the GIL: the program's objects are named.
+        # PyDLL keeps the GIL: the call names the program's objects.
         recorder = ctypes.PyDLL(str(_RECORDER), mode=os.RTLD_NOLOAD)
     except OSError:
         return 0
@@ -118,7 +117,7 @@ def _call_recorder(name: str, *words: bytes) -> int:
 
 
 def _end_workers() -> None:
-    """Those that end with their parent would notice it only after seconds."""
+    """End daemon processes, which would notice the end of their parent only after seconds."""
     processes = sys.modules.get("multiprocessing")
     for child in processes.active_children() if processes is not None else []:
         if child.daemon:
@@ -131,7 +130,7 @@ def _flush() -> None:
 
     logging.shutdown()
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(Exception):  # closed, or replaced by something that cannot
+        with contextlib.suppress(Exception):  # closed, or replaced by an object without flush
             stream.flush()
     ctypes.CDLL(None).fflush(None)
 

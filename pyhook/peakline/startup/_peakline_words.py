@@ -1,4 +1,4 @@
-"""What is said in the program before the recorder is there, and by parts that do not need it."""
+"""Prints messages in the program before the recorder is loaded, or without it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import os
 
 
 def say(text: str) -> None:
-    """Write a line to descriptor 2, unless it leads to another file than that of `peakline run`.
+    """Write a line to file descriptor 2 if it still is the file of `peakline run`.
 
-    A program may have given the number to a file of its own. PEAKLINE_STDERR is DEVICE:INODE. No
-    character drives a terminal; `peakline.base.output`, which does that elsewhere, may be
-    missing here.
+    A program may have opened a file of its own with this number. PEAKLINE_STDERR is DEVICE:INODE.
+    Characters that control a terminal are replaced; `peakline.base.output`, which does that
+    elsewhere, may be missing here.
     """
     try:
         status = os.fstat(2)
@@ -19,4 +19,4 @@ def say(text: str) -> None:
             line = "".join(one if one.isprintable() else "?" for one in text)
             os.write(2, f"peakline: {line}\n".encode(errors="backslashreplace"))
     except OSError:
-        pass  # closed, or full: nowhere left to say it
+        pass  # closed, or full: there is no other way to report it

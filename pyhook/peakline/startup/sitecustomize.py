@@ -1,4 +1,4 @@
-"""Loaded by the Python of a simulated program, or one with --steps, before anything else.
+"""The Python of a simulated program, or of one with --steps, loads this before anything else.
 
 `peakline run` puts this folder first in PYTHONPATH. It prepares the Python part of a simulated run
 (preload/simulate/python), --steps (_peakline_steps.py), --report-on-signal (_peakline_signal.py)
@@ -16,7 +16,7 @@ _HERE = Path(__file__).resolve().parent
 
 def _load_hidden() -> None:
     own = sys.modules.pop("sitecustomize")
-    # Last, so that we hide nothing more.
+    # Move this folder to the end, so that it hides no other module.
     sys.path[:] = [entry for entry in sys.path if not entry or Path(entry).resolve() != _HERE]
     spec = importlib.util.find_spec("sitecustomize")
     sys.path.append(str(_HERE))
