@@ -1,1 +1,1 @@
-"""Reports laid out for a terminal; the finished texts come from the engine."""
+"""Lays reports out for a terminal; the engine supplies the finished texts."""

@@ -25,7 +25,7 @@ _NARROWEST = 40
 
 
 def screen_of(state: LiveState, width: int, *, is_ascii: bool = False) -> RenderableType:
-    """Return what the terminal shows, at most `width` columns wide."""
+    """Return the screen, at most `width` columns wide."""
     width = max(width, _NARROWEST)
     parts: list[RenderableType] = [_head(state), _numbers(state), Text()]
     parts += _chart(state, width, _ASCII_BLOCKS if is_ascii else _BLOCKS)
@@ -73,7 +73,7 @@ def _of_device(count: int, state: LiveState) -> str:
 
 
 def _chart(state: LiveState, width: int, blocks: str) -> list[RenderableType]:
-    """The levels as columns; each stands for the highest level of its time."""
+    """Return the levels as columns; each shows the highest level of its time."""
     columns = _squeezed(state.levels, width)
     top = max([1, *columns])
     rows: list[RenderableType] = []
@@ -87,7 +87,7 @@ def _chart(state: LiveState, width: int, blocks: str) -> list[RenderableType]:
 
 
 def _squeezed(levels: list[int], width: int) -> list[int]:
-    """At most `width` of them; those that fall together are their highest."""
+    """Return at most `width` levels; joined ones become their maximum."""
     count = min(len(levels), width)
     return [
         max(levels[i * len(levels) // count : (i + 1) * len(levels) // count]) for i in range(count)

@@ -1,4 +1,4 @@
-"""A report of a program that runs: where it is, its peak, what it holds now. Prints nothing."""
+"""A report on a running program: its position, its peak, its current memory. Prints nothing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def report_text(trace: Trace, options: Options) -> str:
 
 
 def report_document(trace: Trace, options: Options) -> dict[str, Any]:
-    """Return the same as JSON: `state` as `peakline live` has it, `peak` and `now` as tables."""
+    """Return the report as JSON: `state` as in `peakline live`, `peak` and `now` as tables."""
     state = asdict(read_state(trace, 0, 1))
     at_end: Options = {**options, "at": "end"}
     for unwanted in ("lines", "line_count", "levels"):

@@ -1,4 +1,4 @@
-"""A report of a trace, written to a stream or returned as text."""
+"""Writes a report of a trace to a stream, or returns it as text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from peakline.text.terminal import terminal_of
 if TYPE_CHECKING:
     from peakline._report import Options, Trace
 
-_END = "the program was killed or interrupted:"  # as the engine begins its note
+_END = "the program was killed or interrupted:"  # the beginning of the engine's note
 
 
 def show_report(
@@ -18,7 +18,7 @@ def show_report(
 ) -> None:
     """Write a report of a trace: in columns on a terminal, else in its plain form.
 
-    Where the caller has said how the program ended, `says_end` is false.
+    `says_end` is false if the caller has already reported the end of the program.
     """
     document = trace.document(name, **options)
     if not says_end:

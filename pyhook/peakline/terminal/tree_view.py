@@ -1,6 +1,6 @@
 """The view of `peakline tree`: call stacks of the live set on the left, one frame on the right.
 
-Everything shown is a text of the engine (`Trace.parts`); children are added when a node is opened.
+The engine supplies all texts (`Trace.parts`); children are added when a node is opened.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MARKS = Marks("…", "├ ", "└ ", "│ ", "utf-8")
 
 
 class StackTree:
-    """The nodes of one way to fold, and which of them are shown."""
+    """The nodes under one folding, and the choice of shown ones."""
 
     def __init__(self, tree: Mapping[str, Any], folding: str) -> None:
         """Take the engine's tree and the name of the folding."""
@@ -47,7 +47,7 @@ class StackTree:
         return None if frame is None else self.frames[frame]
 
     def shown_children(self, index: int) -> list[int]:
-        """Return the children, in place of a hidden one what is below it; the largest first."""
+        """Return the children, the largest first; a hidden child is replaced by its children."""
         shown: list[int] = []
         waiting = list(self._children[index])
         while waiting:
@@ -77,12 +77,12 @@ class StackTree:
 
 
 def _without_folders(line: CodeLine) -> CodeLine:
-    """The details name the whole path."""
+    """Return the line without folders; the details show the whole path."""
     return replace(line, path=line.path.rpartition("/")[2])
 
 
 class TreeView(App[None]):
-    """Walks through the tree; the keys are those of `memray tree`, where it has the same."""
+    """Browses the tree; shared functions have the keys of `memray tree`."""
 
     CSS = """
     Tree { width: 3fr; scrollbar-gutter: stable; }
@@ -101,7 +101,7 @@ class TreeView(App[None]):
     ]
 
     def __init__(self, document: Mapping[str, Any], start_ns: int) -> None:
-        """Take `Trace.document("table", by="stack,category")` and when the run began."""
+        """Take `Trace.document("table", by="stack,category")` and the start time of the run."""
         super().__init__()
         tree = table_of(document)["tree"]
         self._facts = "   ".join(f"{name}: {value}" for name, value in facts_of(document))
@@ -158,7 +158,7 @@ class TreeView(App[None]):
             node.add(self.shown.label(child), child, allow_expand=has_more)
 
     def on_tree_node_expanded(self, event: Tree.NodeExpanded[int]) -> None:
-        """Add what is below a node when it is opened."""
+        """Add the children of a node when it is opened."""
         self._fill(event.node)
 
     def on_tree_node_highlighted(self, event: Tree.NodeHighlighted[int]) -> None:
@@ -167,7 +167,7 @@ class TreeView(App[None]):
             self._show_details(event.node.data)
 
     def action_open_branch(self) -> None:
-        """Open the node, and what is below it up to where it branches."""
+        """Open the node, and the nodes below it up to the next branching."""
         node = self._tree.cursor_node
         while node is not None:
             self._open(node)
