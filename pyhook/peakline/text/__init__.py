@@ -1,1 +1,1 @@
-"""Reports as text: the one renderer of the documents of the engine."""
+"""Reports as text: the only renderer of the engine's documents."""

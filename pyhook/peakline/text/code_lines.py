@@ -1,7 +1,7 @@
-"""A line of code as a terminal shows it: `models/gpt2.py:42 forward  via aten::addmm`.
+"""A line of code on a terminal: `models/gpt2.py:42 forward via aten::addmm`.
 
-Where columns are few the folders of its path go first, from the middle, then what it called; the
-file, the line and the function stay as long as anything does.
+If columns are few, the folders of its path are dropped first, from the middle, then the called
+operator. The file, the line and the function are kept longest.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any, TypeAlias
 
 from peakline.text.terminal import Marks, cells, cut_end, cut_middle
 
-# In less than this, what a line called is left out.
+# With less room, the called operator is left out.
 _LEAST_ROOM_OF_VIA = 12
 _LEAST_ROOM_OF_FUNCTION = 8
 
 
 @dataclass(frozen=True)
 class CodeLine:
-    """A line of a Python file, and what it called; without a path `function` is all there is."""
+    """A line of a Python file and the operator called there; without a path, only a function."""
 
     before: str = ""
     path: str = ""
@@ -41,7 +41,7 @@ class CodeLine:
 
     @property
     def columns(self) -> int:
-        """What it takes when nothing is left out."""
+        """Its columns without shortening."""
         return _Pieces(
             self.before, self.folders, self.place, self.function, _via(self), _more(self)
         ).columns
@@ -51,7 +51,7 @@ Cell: TypeAlias = "str | CodeLine | Mapping[str, Any]"
 
 
 def line_of_cell(cell: Cell) -> CodeLine:
-    """Return the line of a cell: of the engine a text, or an object with the parts of a line."""
+    """Return the line of a cell: a text of the engine, or an object with the parts of a line."""
     if isinstance(cell, CodeLine):
         return cell
     if isinstance(cell, str):
@@ -121,7 +121,7 @@ def _more(line: CodeLine) -> str:
 
 
 def _shorter_ways(line: CodeLine, gap: str) -> Iterator[tuple[str, str]]:
-    """Give folders and ", +2 more", the longest first."""
+    """Yield folders and ", +2 more" in shorter versions, the longest first."""
     more = _more(line)
     ways = list(_shorter_folders(line.folders, gap))
     yield from ((folders, more) for folders in ways[:-1] or ways)
@@ -129,7 +129,7 @@ def _shorter_ways(line: CodeLine, gap: str) -> Iterator[tuple[str, str]]:
 
 
 def _shorter_folders(folders: str, gap: str) -> Iterator[str]:
-    """Give `a/b/c/`, `a/.../c/`, `a/.../`, `.../` and nothing."""
+    """Yield `a/b/c/`, `a/.../c/`, `a/.../`, `.../` and nothing."""
     yield folders
     parts = folders.split("/")[:-1]
     for begin in range(2, len(parts) + 1):
@@ -140,7 +140,7 @@ def _shorter_folders(folders: str, gap: str) -> Iterator[str]:
 
 
 def _squeezed(line: CodeLine, room: int, gap: str) -> _Pieces:
-    """The file and the function, with as much of the rest as there is room for."""
+    """Return the file and the function, with as much of the rest as fits."""
     before, place, function = line.before, line.place, line.function
     if not place:
         called = _via(line)

@@ -1,8 +1,8 @@
-"""Lays a report out in lines: the same for a terminal, a pipe and a file.
+"""Lays out a report in lines: the same for a terminal, a pipe and a file.
 
 The engine gives a document: sentences, facts and tables of finished texts (report/render/document).
-Here they get their columns. A line is a list of pieces, each a text and its style; rich is loaded
-only to colour them on a terminal. Colours are those that can be read on black and on white.
+This module arranges them in columns. A line is a list of pieces, each a text and its style; rich is
+loaded only to colour them on a terminal. All colours are readable on black and on white.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _HEAVY_SHARE, _LARGE_SHARE = 0.25, 0.05
 _STYLES = {"heading": "bold", "warning": "red", "answer": "bold", "plain": ""}
 _ENDLESS = 1 << 20
 _ASCII_BLOCKS = str.maketrans("▁▂▃▄▅▆▇█", "..::==##")
-_PAGE = 80  # of words that are wrapped where lines may have any length
+_PAGE = 80  # width of wrapped text where lines have no limit
 _LEAST_WRAPPED = 40
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How much room lines have (0: no limit), and what is shown instead of left-out rows."""
+    """The width of lines (0: no limit), and the text shown instead of omitted rows."""
 
     width: int = 0
     marks: Marks = field(default_factory=Marks.ascii)
@@ -65,7 +65,7 @@ def plain_text(document: Mapping[str, Any], layout: Layout | None = None) -> str
 def write_document(
     document: Mapping[str, Any], stream: TextIO, terminal: Terminal | None, more_command: str = ""
 ) -> None:
-    """Write a report to a stream; `terminal` is the stream where it is one."""
+    """Write a report to a stream; `terminal` is the stream if it is one."""
     if terminal is not None:
         print_document(document, terminal, more_command)
     else:
@@ -73,7 +73,7 @@ def write_document(
 
 
 def _drawn_for(text: str, stream: TextIO) -> str:
-    """Draw charts with ASCII where the stream has no blocks."""
+    """Draw charts with ASCII if the stream lacks block characters."""
     try:
         text.encode(stream.encoding or "utf-8")
     except UnicodeEncodeError:
@@ -93,7 +93,7 @@ def print_document(document: Mapping[str, Any], terminal: Terminal, more_command
 
 
 def document_lines(document: Mapping[str, Any], layout: Layout) -> Iterator[Line]:
-    """Give the lines of a document."""
+    """Yield the lines of a document."""
     was_gap = False
     for element in document["elements"]:
         if "gap" in element:
@@ -119,7 +119,7 @@ def _element(element: Mapping[str, Any], layout: Layout) -> Iterator[Line]:
 
 
 def _sentence(text: str, style: str, layout: Layout) -> Iterator[Line]:
-    """Wrap at words; an indent stays."""
+    """Yield the lines of a sentence, wrapped at words; an indent stays."""
     words = text.lstrip()
     indent = len(text) - len(words)
     for line in _wrapped(layout.marks.shown(words), layout.room - indent):
@@ -180,7 +180,7 @@ def _table(table: Mapping[str, Any], layout: Layout) -> Iterator[Line]:
 
 
 def _left_out(table: Mapping[str, Any], layout: Layout) -> Iterator[Line]:
-    """Name the command on a line of its own where it is long: it is there to be copied."""
+    """Yield the note on omitted rows; a long command gets its own line for copying."""
     count, things = table["left_out"]
     if not layout.more_command:
         yield [(" " * table["indent"] + f"... {count:,} {things} (--top 0)", "")]
@@ -194,7 +194,7 @@ def _left_out(table: Mapping[str, Any], layout: Layout) -> Iterator[Line]:
 
 
 def _literal(table: Mapping[str, Any]) -> Iterator[Line]:
-    """Give the form of the reference: a line of heads, then cells two spaces apart."""
+    """Yield the form of the reference tool: a line of heads, then cells two spaces apart."""
     yield [(table["literal"], "")]
     columns = [number for number, one in enumerate(table["columns"]) if one["is_literal"]]
     for row in table["rows"]:
@@ -213,9 +213,9 @@ class _Column:
 
 
 def _fitting(table: Mapping[str, Any], layout: Layout) -> list[_Column]:
-    """Return the columns that are shown, in widths that fit as far as they can.
+    """Return the shown columns, with widths that fit as far as possible.
 
-    Columns of numbers that can be spared go first, then the widest text gives way.
+    Spare columns of numbers are dropped first, then the widest text is shortened.
     """
     columns = [
         _Column(

@@ -1,4 +1,4 @@
-"""What a terminal can show: colours, characters, columns; and texts cut to its columns."""
+"""The abilities of a terminal (colours, characters, columns), and texts cut to its columns."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from peakline.base.output import console_of, printable
 if TYPE_CHECKING:
     from rich.console import Console
 
-# What rich, too, takes for the wish to be treated as a terminal.
+# rich, too, reads these as the wish to be treated as a terminal.
 _TERMINAL_WISHES = ("FORCE_COLOR", "TTY_COMPATIBLE")
 _LOCALE_VARIABLES = ("LC_ALL", "LANG")
 _COLUMNS_OF_TEXT = 100
 _EVERYTHING = "utf-8"  # the encoding of a terminal that has every character
-_MOST_MARKS = 3  # accents and the like upon one character; a name may have thousands
+_MOST_MARKS = 3  # accents and the like per character; a name may have thousands
 
 
 @dataclass(frozen=True)
 class Marks:
-    """The characters of ours that a terminal may lack, and whether it has others than ASCII."""
+    """Our non-ASCII characters, which a terminal may lack, and its encoding."""
 
     gap: str
     branch: str
@@ -34,15 +34,13 @@ class Marks:
 
     @classmethod
     def ascii(cls) -> Marks:
-        """Return the marks of a text for a pipe or a file, which shows every name."""
+        """Return the marks for a pipe or a file, which can hold every name."""
         return cls("...", "|-", "`-", "| ", _EVERYTHING)
 
     def shown(self, text: str) -> str:
-        """Return the text with "?" for what the terminal has not, or would obey.
+        """Return the text with "?" for characters that the terminal lacks or would obey.
 
-        Its direction is kept to itself.
-
-        It takes no more columns than before.
+        The text direction is isolated. The result takes no more columns than the text.
         """
         text = printable(text)
         if text.isascii():
@@ -62,12 +60,12 @@ class Terminal:
 
     @property
     def width(self) -> int:
-        """Its columns."""
+        """Its number of columns."""
         return self.console.width
 
     @property
     def is_interactive(self) -> bool:
-        """Say whether a person can walk through something here, with every character."""
+        """Return whether a person can browse here, with every character."""
         is_dumb = self.console.is_dumb_terminal or self.marks.encoding != _EVERYTHING
         return sys.stdin.isatty() and self.console.file.isatty() and not is_dumb
 
@@ -75,9 +73,9 @@ class Terminal:
 def terminal_of(
     stream: TextIO, *, is_plain: bool = False, has_color: bool = True
 ) -> Terminal | None:
-    """Return the terminal that `stream` writes to; None where the literal form is to be written.
+    """Return the terminal that `stream` writes to; None if the literal form must be written.
 
-    NO_COLOR, FORCE_COLOR and TTY_COMPATIBLE mean what they mean to rich.
+    NO_COLOR, FORCE_COLOR and TTY_COMPATIBLE have the same meaning as in rich.
     """
     if is_plain or not (stream.isatty() or any(map(os.environ.get, _TERMINAL_WISHES))):
         return None
@@ -86,7 +84,7 @@ def terminal_of(
 
 
 def text_of(stream: TextIO) -> Terminal:
-    """Return what lays out text for a file or a pipe: no colours, COLUMNS or 100 columns."""
+    """Return the layout target for a file or a pipe: no colours, COLUMNS or 100 columns."""
     columns = os.environ.get("COLUMNS", "")
     width = int(columns) if columns.isdigit() and int(columns) > 0 else _COLUMNS_OF_TEXT
     console = console_of(stream, width=width, force_terminal=False, color_system=None)
@@ -101,7 +99,7 @@ def _marks_of(encoding: str) -> Marks:
 
 
 def _is_c_locale() -> bool:
-    """Say whether the user set the locale C, for which Python writes UTF-8 nevertheless."""
+    """Return whether the user set the locale C, for which Python writes UTF-8 nevertheless."""
     names = (os.environ.get(name, "") for name in _LOCALE_VARIABLES)
     return next(filter(None, names), "") in ("C", "POSIX")
 
@@ -111,7 +109,7 @@ def _has_direction(text: str) -> bool:
 
 
 def _is_mark(character: str) -> bool:
-    """Say whether a character takes no column of its own."""
+    """Return whether a character takes no column of its own."""
     return unicodedata.category(character) in ("Mn", "Me", "Cf")
 
 
@@ -126,21 +124,21 @@ def _with_few_marks(text: str) -> str:
 
 
 def cells(text: str) -> int:
-    """Return the columns that a text takes: two for a wide character."""
+    """Return the columns of a text; a wide character takes two."""
     from rich.cells import cell_len
 
     return len(text) if text.isascii() else cell_len(text)
 
 
 def cut_end(text: str, room: int, gap: str) -> str:
-    """Return the text in at most `room` columns, without its end where it is longer."""
+    """Return the text in at most `room` columns, with its end cut off if it is longer."""
     if cells(text) <= room:
         return text
     return _taken(text, room - len(gap)) + gap if room > len(gap) else gap[:room]
 
 
 def cut_middle(text: str, room: int, gap: str) -> str:
-    """Return the text in at most `room` columns, without its middle; more stays of its end."""
+    """Return the text in at most `room` columns; cuts its middle, and keeps more of its end."""
     if cells(text) <= room:
         return text
     kept = room - len(gap)

@@ -1,7 +1,7 @@
-"""The tree of `--by stack` on a terminal: root first, one row for every frame.
+"""The tree of `--by stack` on a terminal: root first, one row per frame.
 
-A node and its only child with the same blocks are one branch: their rows stand below each other,
-the first one that is no folded frame has the numbers.
+A node and its only child with the same blocks form one branch: their rows follow each other, and
+the first row that is no folded frame has the numbers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def children_of(nodes: Sequence[Mapping[str, Any]]) -> list[list[int]]:
 def continues(
     nodes: Sequence[Mapping[str, Any]], children: Sequence[Sequence[int]], index: int
 ) -> bool:
-    """Say whether a node has one child, and all its blocks came through it."""
+    """Return whether a node has one child, and all its blocks came through it."""
     if len(children[index]) != 1 or nodes[index]["left_out_count"]:
         return False
     child = nodes[children[index][0]]
@@ -43,11 +43,11 @@ def code_of(frame: Mapping[str, Any]) -> CodeLine:
 
 @dataclass(frozen=True)
 class _Branch:
-    """Where a branch begins: a node, or what is left out below one; and its guides."""
+    """The beginning of a branch: a node, or the omitted rest below one; and its guides."""
 
     node: int
-    guide: str  # of its first row
-    others: str  # of the rows below that
+    guide: str  # for its first row
+    others: str  # for its other rows
     is_left_out: bool = False
 
 
