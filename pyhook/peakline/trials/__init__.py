@@ -1,1 +1,1 @@
-"""Measured runs of a program: on other devices, with changes."""
+"""Measured runs of a program: on other devices, or with changes."""

@@ -1,4 +1,4 @@
-"""One recorded run of a program, measured: what `peakline fit` and `advise --try` compare."""
+"""One recorded and measured run of a program, for `peakline fit` and `advise --try`."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a run came to, of the process and the device with the highest peak.
+    """The result of a run, for the process and the device with the highest peak.
 
-    ``capacity_bytes`` and ``most_used_bytes`` (with caches and context) are known of simulated
-    devices. ``trace`` is its recording; None: nothing was recorded.
+    ``capacity_bytes`` and ``most_used_bytes`` (with caches and context) are known only for
+    simulated devices. ``trace`` is its recording; None: nothing was recorded.
     """
 
     status: int
@@ -50,7 +50,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class TryOptions:
-    """How a program is tried: on which simulated device ('': a real one), with which changes.
+    """The options of a trial: the simulated device ('': a real one) and the changes.
 
     Without changes `advise --try` takes those that the recording suggests. ``frame`` chooses the
     lines of a result, as --frame does.
@@ -71,15 +71,15 @@ def run_attempt(
     stacks: str = "python",
     changes: Mapping[str, str] | None = None,
 ) -> Measured:
-    """Run a program, quietly, and say what it came to.
+    """Run a program quietly and return the result.
 
     Args:
         command: the program with its arguments, as `peakline run` takes it.
-        options: how it is run; the program, the trace, the device and the stacks are replaced.
-        folder: is made, and gets the output of the program and its trace.
+        options: the options of the run; its program, trace, device and stacks are replaced.
+        folder: is created for the output of the program and its trace.
         simulate: the simulated device; '' for a real one.
         stacks: as --stacks of `peakline run`; '' for its default.
-        changes: more of its environment; then Python starts with peakline's startup folder.
+        changes: further environment variables; then Python starts with peakline's startup folder.
 
     Raises:
         BuildError: the simulated GPU cannot be built.

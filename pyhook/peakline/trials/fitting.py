@@ -1,8 +1,8 @@
-"""One try of a program on one simulated device, for ``peakline fit``.
+"""One trial of a program on one simulated device, for ``peakline fit``.
 
-Every device is tried with its own capacity, because the allocator's answer to a full device (free
-cached blocks, try again) is part of the result. A program that does not fit is run once more on the
-same device with room for everything: then we know how much it needs.
+Every device is tried with its own capacity, because the allocator's reaction to a full device (free
+cached blocks, try again) affects the result. A program that does not fit runs once more on the same
+device with unlimited memory, which shows how much it needs.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came out. ``verdict`` is "fits", "too small", "failed" or "skipped".
+    """The result of an attempt. ``verdict`` is "fits", "too small", "failed" or "skipped".
 
-    ``peak_bytes`` is the peak of the program's tensors, of the device with the highest one; when
-    the device is too small, what it would need. ``headroom_bytes`` is the capacity minus the most
-    that was in use, with caches and context; negative: so much is missing.
+    ``peak_bytes`` is the peak of the program's tensors on the device with the highest one; if the
+    device is too small, the peak that the program would reach. ``headroom_bytes`` is the capacity
+    minus the highest use, with caches and context; negative: the missing bytes.
     """
 
     device: str
@@ -48,7 +48,7 @@ class Outcome:
 
 
 def try_program(attempt: Attempt, options: TryOptions, folder: Path) -> Outcome:
-    """Run the program on the device, and on an unlimited one when it does not fit.
+    """Run the program on the device, and on an unlimited one if it does not fit.
 
     Raises:
         BuildError: the simulated GPU cannot be built.

@@ -1,7 +1,7 @@
-"""Changes of a program that need no edit, each measured in a run of its own: `advise --try`.
+"""Changes of a program that need no edit, each measured in a separate run: `advise --try`.
 
-The changes are applied by startup/_peakline_changes.py in the program's own process, the settings
-of torch's allocator by its environment.
+startup/_peakline_changes.py applies the changes in the program's own process; environment variables
+set the options of torch's allocator.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 
 from peakline.trials.attempts import Measured, TryOptions, run_attempt
 
-# Every change by its name, with what it does. "checkpoint" is followed by "=" and a path of
-# modules in which * is a number.
+# Every change with its description. "checkpoint" is followed by "=" and a path of modules, where *
+# is a number.
 CHANGES = {
     "checkpoint": "checkpoint these modules",
     "zero-grad-early": "zero_grad() directly after step()",
@@ -28,20 +28,20 @@ CHANGES = {
     "no-autocast-cache": "autocast(cache_enabled=False)",
     "expandable-segments": "PYTORCH_ALLOC_CONF=expandable_segments:True",
 }
-# Tried whatever the recording says: it tells nothing about the memory that torch keeps.
+# Tried always: the recording does not show its effect on the memory that torch keeps.
 _ALWAYS = ("expandable-segments",)
-_CONF = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF")  # the first one wins in torch
-# Less of a gain is not worth a place among all changes together.
+_CONF = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF")  # torch prefers the first one
+# A change with a smaller gain is left out of the joint run.
 _LEAST_GAIN = 0.01
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A run with changes. ``ok``: it ended as the program does as it is."""
+    """A run with changes. ``ok``: it ended as the unchanged program does."""
 
     changes: tuple[str, ...]
     ok: bool
-    applied: tuple[str, ...]  # those that found something to change
+    applied: tuple[str, ...]  # changes that took effect
     before: Measured
     after: Measured
 
@@ -52,7 +52,7 @@ class Trial:
 
     @property
     def gain(self) -> float:
-        """The larger part by which the peak, or what the device holds, fell."""
+        """The larger relative decrease: of the peak, or of the memory in use on the device."""
         pairs = (
             (self.before.peak_bytes, self.after.peak_bytes),
             (self.before.most_used_bytes, self.after.most_used_bytes),
@@ -61,7 +61,7 @@ class Trial:
         return max(falls, default=0.0)
 
     def document(self) -> dict[str, Any]:
-        """Return what the JSON document says of it."""
+        """Return the trial as JSON."""
         return {
             "change": "; ".join(self.changes),
             "ok": self.ok,
@@ -79,15 +79,15 @@ class Trial:
 
 @dataclass
 class Trials:
-    """The program as it is, and with changes: each alone, then all that help together."""
+    """The unchanged program, each change alone, and all helpful changes together."""
 
     base: Measured
-    advice: dict[str, Any]  # the document of `peakline advise`; empty when nothing was recorded
+    advice: dict[str, Any]  # the document of `peakline advise`; empty if nothing was recorded
     trials: list[Trial] = field(default_factory=list)
 
 
 def problem_of(change: str) -> str:
-    """Return what is wrong with the name of a change, or ''."""
+    """Return the problem of the name of a change, or ''."""
     name, _, value = change.partition("=")
     if name not in CHANGES:
         return f"no change is called '{name}'; there are: {', '.join(CHANGES)}"
@@ -102,13 +102,13 @@ def try_changes(
     folder: Path,
     show: Callable[[str], None],
 ) -> Iterator[Trials]:
-    """Run the program as it is, then with each change; yield what is known after every run.
+    """Run the program unchanged, then with each change; yield the results so far after every run.
 
     Args:
         command: the program with its arguments.
-        options: how it is run, and which changes are tried.
+        options: the options of the runs, and the changes to try.
         folder: for the traces.
-        show: is called with what runs next.
+        show: is called with the name of the next run.
 
     Raises:
         BuildError: the simulated GPU cannot be built.
