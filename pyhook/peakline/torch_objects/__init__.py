@@ -1,11 +1,11 @@
-"""Tells the recorder what the program's modules and optimizers are called and where they lie.
+"""Reports the names and addresses of the program's modules, tensors and optimizers to the recorder.
 
-Loaded by safe_point.cpp of pyhook into the program, also where the package cannot be imported, and
-called at safe points only: see Note [Safe points] there. It never changes the program: it reads
-dictionaries without attribute look-up, holds no reference to its objects, not even a weak one (see
-pyhook/watched_objects.h), imports nothing that the program has not imported, and swallows its own
-failures. What it cannot see is not named, never guessed. Once loaded its modules are taken out of
-sys.modules: imports stand at their tops.
+safe_point.cpp of pyhook loads it into the program, even if the package cannot be imported, and
+calls it only at safe points: see Note [Safe points] there. It never changes the program: it reads
+dictionaries without attribute look-up, holds no reference to the program's objects, not even a weak
+one (see pyhook/watched_objects.h), imports nothing that the program has not imported, and swallows
+its own failures. It never guesses names of objects that it cannot see. After loading, its modules
+are removed from sys.modules, so imports must be at their tops.
 """
 
 from .objects import connect

@@ -1,8 +1,8 @@
-"""Looks for what keeps memory alive when `peakline run --hold` asks for it.
+"""Searches for holders of memory when `peakline run --hold` requests it.
 
-The search itself is pyhook/holders/; here stands when: after a step, at the end, on SIGUSR2, and
-when memory ran out. Without --hold nothing of this is done. A step is one of an optimizer; where
-none is made, what peakline.step() marks; without marks, a batch of a DataLoader.
+pyhook/holders/ does the search; this module decides when: after a step, at the end, on SIGUSR2, and
+when memory runs out. Without --hold it does nothing. A step is an optimizer step; without one, a
+peakline.step() mark; without marks, a batch of a DataLoader.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from .main_return import MainReturn
 
 _BLOCKS = 20
 _SECONDS = 2.0
-# A program that looks for its largest batch runs out of memory again and again.
+# A program that searches for its largest batch runs out of memory again and again.
 _MOST_OUT_OF_MEMORY = 3
-# A script that calls a function again and again: what returns first is hardly its main function.
+# In a script that calls functions repeatedly, an early return is hardly that of its main function.
 _MOST_RETURNS = 3
 _DATA_LOADER = "/torch/utils/data/dataloader.py"
 
 
 class Holding:
-    """What --hold asks for, from PEAKLINE_HOLD: "100,end,5s"."""
+    """The requests of --hold, from PEAKLINE_HOLD: "100,end,5s"."""
 
     def __init__(self, recorder: ModuleType, report_everything: Callable[[], None]) -> None:
-        """Read the environment. `report_everything` reports which blocks are parameters."""
+        """Read the environment. `report_everything` reports parameters, gradients and states."""
         self._report_everything = report_everything
         words = [word for word in os.environ.get("PEAKLINE_HOLD", "").split(",") if word]
         self._recorder = recorder
@@ -45,7 +45,7 @@ class Holding:
         self._is_returning = False
 
     def look(self, reasons: int) -> None:
-        """Search when it is time; at a safe point."""
+        """Search if a request is due; called at a safe point."""
         if not self.is_on:
             return
         why = self._recorder
@@ -72,7 +72,7 @@ class Holding:
             self._look_after(self._step, why.HOLD_STEP)
         elif reasons & why.STEP_MARK and not self._step:
             self._look_after(self._marks, why.HOLD_MARK)
-            self._marks += 1  # it begins now
+            self._marks += 1  # the marked step begins now
         elif reasons & why.NEXT_BATCH and not self._step + self._marks and _batch_is_done():
             self._batches += 1
             self._look_after(self._batches, why.HOLD_BATCH)
@@ -84,7 +84,7 @@ class Holding:
             self._recorder.remember_lines()
 
     def _search_at_return(self) -> None:
-        """Search where what returns may be the program's main function, and no step of its loop."""
+        """Search if the returning function may be the main function and not a step of its loop."""
         now = time.monotonic()
         ran_most = now - self._main_begin >= (now - self._begin) / 2
         if ran_most and self._returns < _MOST_RETURNS:
@@ -111,7 +111,7 @@ class Holding:
 
 
 def _batch_is_done() -> bool:
-    """Whether the DataLoader whose next batch is asked for has given one before."""
+    """Return whether the DataLoader that must yield its next batch has yielded one before."""
     frame: FrameType | None = sys._getframe()
     while frame is not None:
         code = frame.f_code

@@ -1,8 +1,8 @@
-"""Notices that the function which the script calls returns, while its variables are still alive.
+"""Notices that the function called by the script returns, while its variables are still alive.
 
-What `main()` holds is gone when the interpreter ends. Nothing is called when a function returns,
-but its frame object, which CPython makes when somebody looks at it, goes first: before the
-variables, and with it what debuggers put into ``f_trace``. Ours is there where no debugger is.
+When the interpreter ends, the variables of `main()` are gone. No hook runs at a return, but the
+function's frame object, which CPython creates on inspection, is destroyed before the variables, and
+with it the value of ``f_trace``, which debuggers set. We set it unless a debugger is present.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ _OWN_FOLDER = f"{Path(__file__).parents[1]}/"
 
 
 class _LastWords:
-    """Lies in the frame object, and calls ``dies`` when it is given up."""
+    """Stored in a frame object; calls ``dies`` when it is destroyed."""
 
     def __init__(self, dies: Callable[[], None]) -> None:
         self._dies = dies
 
     def __call__(self, _frame: FrameType, _event: str, _argument: Any) -> None:
-        """Answer a debugger that begins later: the frame need not be traced."""
+        """Do nothing for a debugger that starts later: the frame need not be traced."""
 
     def __del__(self) -> None:
         self._dies()
@@ -35,7 +35,7 @@ def _is_ours(frame: FrameType) -> bool:
 
 
 def frame_below_script() -> FrameType | None:
-    """Return the frame of the function that the script has called on this thread."""
+    """Return the frame of the function that the script called on this thread."""
     frame: FrameType | None = sys._getframe()
     while frame is not None:
         caller = frame.f_back
@@ -50,16 +50,16 @@ def frame_below_script() -> FrameType | None:
 
 
 class MainReturn:
-    """Calls ``returns`` when such a function returns."""
+    """Calls ``returns`` when the function called by the script returns."""
 
     def __init__(self, recorder: ModuleType, returns: Callable[[], None]) -> None:
-        """Watch the one that runs now, if it does."""
+        """Watch the running function, if there is one."""
         self._recorder = recorder
         self._returns = returns
         self.watch()
 
     def watch(self) -> bool:
-        """Watch the one that runs now; at a safe point. Whether it is a new one."""
+        """Watch the running function, at a safe point; returns whether it is a new one."""
         frame = frame_below_script()
         if frame is None or frame.f_trace is not None or sys.gettrace() is not None:
             return False
@@ -71,5 +71,5 @@ class MainReturn:
         try:
             if self._recorder.is_returning():
                 self._returns()
-        except Exception:  # never the program's business
+        except Exception:  # errors must not reach the program
             pass

@@ -1,4 +1,4 @@
-"""Names modules: the paths of named_modules(), and which of several models they are in."""
+"""Names modules: their paths in named_modules(), and their model."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .reading import WRAPPED_NAMES, WRAPPER_CLASSES, children, class_name, unwra
 
 # Plain classes: dataclasses look their module up in sys.modules, where this one is not.
 class Named:
-    """A module that has been named."""
+    """A named module."""
 
     def __init__(self, address: int, root: str, path: str, instance: int) -> None:
-        """Keep what was reported to the recorder."""
+        """Store the values reported to the recorder."""
         self.address = address
         self.root = root
         self.path = path
@@ -22,16 +22,16 @@ class Named:
 
 
 class Modules:
-    """The modules that have been named."""
+    """The named modules."""
 
     def __init__(self, recorder: ModuleType) -> None:
-        """Begin with none."""
+        """Begin with no module."""
         self._recorder = recorder
         self._modules: dict[int, Named] = {}  # by the number of Recorder.watch
         self._root_counts: dict[str, int] = {}
 
     def alive(self) -> Iterator[tuple[Named, Any]]:
-        """Every named module with its name."""
+        """Yield every live named module with its name."""
         for number, named in list(self._modules.items()):
             module = self._recorder.watched(named.address, number)
             if module is None:
@@ -43,10 +43,10 @@ class Modules:
         return self._modules.get(self._recorder.watch(module))
 
     def name_all(self, modules: list[Any]) -> None:
-        """Name every one of these, which are all modules of the process."""
+        """Name all of these modules, which are all modules of the process."""
         inner = {id(child) for module in modules for _, child in children(module)}
         seen: set[int] = set()
-        # Models that were named before keep their names; of the others the largest come first.
+        # Already named models keep their names; of the others, root modules come first.
         for root in modules:
             if id(root) not in inner:
                 self._name_tree(root, seen)
@@ -70,12 +70,12 @@ class Modules:
                 pending.append((child, path if is_wrapper else f"{path}.{name}" if path else name))
 
     def name_unknown(self, root: Any) -> None:
-        """Name this module as a model, unless it was seen before."""
+        """Name this module as a model, unless it is already known."""
         if self._known(root) is None:
             self._name_tree(root, set())
 
     def name_replicas(self, replicas: list[Any], original: Any) -> None:
-        """Name what DataParallel made anew of a model for one call, like the model."""
+        """Give DataParallel's replicas of a model for one call the name of the model."""
         known = self._known(original)
         seen: set[int] = set()
         for replica in replicas:
@@ -89,7 +89,7 @@ class Modules:
             if known is not None and not known.path:
                 return known.root
         name = class_name(inner)
-        if root.__dict__.get("_is_replica"):  # DataParallel makes them anew for every call
+        if root.__dict__.get("_is_replica"):  # DataParallel makes new replicas for every call
             return name
         self._root_counts[name] = count = self._root_counts.get(name, 0) + 1
         return name if count == 1 else f"{name}#{count}"
@@ -98,7 +98,8 @@ class Modules:
         number = self._recorder.watch(module)
         known = self._modules.get(number)
         is_the_same = known is not None and (known.root, known.path) == (root, path)
-        if not number or is_the_same:  # of one whose death is not seen another would get the name
+        # without a watch of its death, a later object would inherit the name
+        if not number or is_the_same:
             return
         name = type(module).__name__
         instance = self._recorder.name_instance(module, name, root, path or None)

@@ -1,4 +1,4 @@
-"""What safe points call: scans the program's objects when there may be news."""
+"""The entry point of safe points: scans the program's objects when some may be new."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from .reading import Storages, children, classes_below
 from .reporting import Reporting
 from .signals import Signal
 
-# Looking through all objects of the interpreter may take this part of the run time.
+# Share of the run time that scans of all objects of the interpreter may take.
 _SCAN_SHARE = 0.01
-_MOST_CAUSES = 10  # of an exception; they may form a circle
-# Read past what a class of the program may define.
+_MOST_CAUSES = 10  # of an exception; they may form a cycle
+# Bypasses overrides in classes of the program.
 _CAUSE = BaseException.__dict__["__cause__"]
 _CONTEXT = BaseException.__dict__["__context__"]
 _NAME = type.__dict__["__name__"]
 
 
 class Objects:
-    """The program's modules, parameters and optimizers, as far as they were seen."""
+    """The known modules, parameters and optimizers of the program."""
 
     def __init__(self, recorder: ModuleType, torch: ModuleType) -> None:
-        """Look at nothing yet."""
+        """Begin without a scan."""
         self._module_class: type = torch.nn.Module
         self._optimizer_class: type = torch.optim.Optimizer
         self._without_torch_function = torch._C.DisableTorchFunction
@@ -53,14 +53,14 @@ class Objects:
             is_wanted=self._holding.is_on or self._reporting.is_on,
         )
         self.operators = Operators(recorder, torch)
-        self.codes: list[CodeType] = []  # of modules' watched methods
+        self.codes: list[CodeType] = []  # code of the modules' watched methods
         self._next_scan = 0.0
         self._busy = False
-        self._missed = 0  # reasons that came while it was busy
+        self._missed = 0  # reasons that arrived while it was busy
 
     def safe_point(self, reasons: int) -> None:
-        """Look at the program. Runs between two instructions of its main thread."""
-        if self._busy:  # a signal in the midst of it
+        """Scan the program. Runs between two instructions of its main thread."""
+        if self._busy:  # a signal arrived during a scan
             self._missed |= reasons
             return
         self._busy = True
@@ -69,7 +69,7 @@ class Objects:
         try:
             with self._without_torch_function():
                 self._look(reasons)
-        except Exception:  # never the program's business
+        except Exception:  # errors must not reach the program
             pass
         finally:
             self._busy = False
@@ -89,16 +89,16 @@ class Objects:
             self._generated.report_kernels()
         self._process_groups.report()
         self._signal.watch()
-        self._reporting.look(reasons)  # before a search, which takes its time
+        self._reporting.look(reasons)  # before a search, which takes a while
         self._holding.look(reasons)
         if reasons & why.LAST_LOOK:
             self._signal.look_at_end()
             self._name_last_error()
 
     def _name_last_error(self) -> None:
-        """Name the exception that ended the program, with those it was raised from.
+        """Name the exception that ended the program, with its causes.
 
-        The interpreter keeps it for debuggers once it has printed it.
+        The interpreter keeps it for debuggers after printing it.
         """
         error = sys.__dict__.get("last_exc") or sys.__dict__.get("last_value")
         names: list[str] = []
@@ -116,7 +116,7 @@ class Objects:
         self._parameters.report_modules(self._modules)
 
     def _name_running(self) -> None:
-        """Name what runs on this thread; of which model a module is a part is found later."""
+        """Name modules and operators running on this thread; a later scan finds their models."""
         self.operators.name_running()
         outermost = None
         frame: FrameType | None = sys._getframe()
@@ -128,7 +128,7 @@ class Objects:
             self._modules.name_unknown(outermost)
 
     def _name_replicas(self) -> None:
-        """Replicas live for one call, which this thread waits for: its frames hold them."""
+        """Name replicas, which live for one call; the frames of this waiting thread hold them."""
         frame: FrameType | None = sys._getframe()
         while frame is not None:
             code = frame.f_code
@@ -144,13 +144,13 @@ class Objects:
         if time.monotonic() < self._next_scan and not force:
             self._name_running()
             return
-        begin = time.thread_time()  # what others do meanwhile is no cost of ours
+        begin = time.thread_time()  # time of other threads does not count
         module_types = classes_below(self._module_class)
         optimizer_types = classes_below(self._optimizer_class)
         for kind in module_types:
             self._recorder.watch_class(kind)
         modules = []
-        # By type(), which asks no object: isinstance() would call __class__ of proxies.
+        # type() does not call the object; isinstance() would call __class__ of proxies.
         for thing in gc.get_objects():
             kind = type(thing)
             if kind in module_types:
@@ -163,7 +163,8 @@ class Objects:
         self._next_scan = time.monotonic() + (time.thread_time() - begin) / _SCAN_SHARE
 
 
-# Classes stand here: one that is made in a function is garbage, which the program could count.
+# These classes are at module level: a class made in a function is garbage, which programs may
+# count.
 class _Asking:
     def ask(self, recorder: ModuleType) -> int:
         return int(recorder.own_instance())
@@ -175,7 +176,7 @@ class _Mortal:
 
 
 def _reads_self(recorder: ModuleType) -> bool:
-    """Whether the recorder reads the first local variable of a frame rightly here."""
+    """Return whether the recorder reads the first local variable of a frame correctly here."""
     asking = _Asking()
     recorder.watch_methods(_Asking.ask.__code__)
     try:
@@ -185,7 +186,7 @@ def _reads_self(recorder: ModuleType) -> bool:
 
 
 def _readable(methods: Iterable[Callable[..., Any] | None]) -> list[CodeType]:
-    """Return the code of those whose first local variable is ``self`` all the time."""
+    """Return the code of those methods that always keep ``self`` as first local variable."""
     codes = [getattr(method, "__code__", None) for method in methods]
     return [
         code
@@ -195,14 +196,14 @@ def _readable(methods: Iterable[Callable[..., Any] | None]) -> list[CodeType]:
 
 
 def connect(recorder: ModuleType) -> Callable[[int], None] | None:
-    """Begin to watch torch's modules and operators; return what safe points call.
+    """Begin to watch torch's modules and operators; return the function for safe points.
 
-    torch is imported already.
+    torch is already imported.
     """
     torch = sys.modules["torch"]
     if not all(hasattr(torch, name) for name in ("nn", "optim", "_ops")):
         return None
-    recorder.learn_finalizer(_Mortal)  # without it no object gets a name
+    recorder.learn_finalizer(_Mortal)  # without it no object can be named
     names = ("_wrapped_call_impl", "_apply")
     objects = Objects(recorder, torch)
     if _reads_self(recorder):

@@ -1,7 +1,7 @@
-"""Names the operators that stacks show: those called through torch.ops, as OpOverload calls them.
+"""Names the operators in stacks: those called through torch.ops, as OpOverload names them.
 
-An operator that was called from Python is the ``self`` of a frame of torch/_ops.py, which the
-recorder knows by its address until it is named here.
+An operator called from Python is the ``self`` of a frame of torch/_ops.py. The recorder knows it by
+its address until it is named here.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
-# Classes of torch._ops whose __call__ stands in stacks, and what their objects call themselves.
+# Classes of torch._ops with a __call__ in stacks, and the attribute with their name.
 _NAMES = {
     "OpOverload": "_name",
     "TorchBindOpOverload": "_name",
@@ -20,17 +20,17 @@ _NAMES = {
 
 
 class Operators:
-    """The operators that have been named."""
+    """The named operators."""
 
     def __init__(self, recorder: ModuleType, torch: ModuleType) -> None:
-        """Begin with none."""
+        """Begin with no operator."""
         self._recorder = recorder
         self._torch = torch
         self._named: set[int] = set()  # by the number of Recorder.watch
         self._codes: list[CodeType] = []
 
     def methods(self) -> list[Callable[..., Any]]:
-        """Return the methods whose ``self`` is an operator."""
+        """Return the methods that have an operator as ``self``."""
         classes = (getattr(self._torch._ops, name, None) for name in _NAMES)
         return [
             kind.__dict__["__call__"]
@@ -39,11 +39,11 @@ class Operators:
         ]
 
     def watched(self, codes: list[CodeType]) -> None:
-        """Know the code of those that are watched."""
+        """Store the code of the watched methods."""
         self._codes = codes
 
     def name_running(self) -> None:
-        """Name those that run on this thread: a scan of its frames."""
+        """Name the operators that run on this thread, from its frames."""
         frame: FrameType | None = sys._getframe() if self._codes else None
         while frame is not None:
             if frame.f_code in self._codes:
@@ -51,13 +51,13 @@ class Operators:
             frame = frame.f_back
 
     def name_seen(self) -> None:
-        """Name all that were in a stack."""
+        """Name all operators that appeared in a stack."""
         for operator in self._all():
             if self._recorder.knows_instance(operator):
                 self._name(operator)
 
     def _all(self) -> Iterator[Any]:
-        """Yield the operators that torch.ops has made objects of: those that were asked for."""
+        """Yield the operators that torch.ops has created objects for: those that were used."""
         for namespace in list(self._torch.ops.__dict__.values()):
             if type(namespace).__name__ != "_OpNamespace":
                 continue

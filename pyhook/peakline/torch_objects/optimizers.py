@@ -1,4 +1,4 @@
-"""Follows the optimizers: parameters, gradients and state, when a step has ended."""
+"""Follows the optimizers: parameters, gradients and state, at the end of a step."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from .reading import optimized, tensors_in
 
 
 class Optimizer:
-    """What was last seen of an optimizer."""
+    """The last known state of an optimizer."""
 
     def __init__(self, address: int) -> None:
         """Begin before its first step."""
         self.address = address
         self.step_count = 0
         self.state_count = -1
-        self.gradients: object = None  # followed by the recorder
-        self.name_count = -1  # of parameters' names that were given then
+        self.gradients: object = None  # a handle of the recorder, which follows them
+        self.name_count = -1  # name_count of Parameters at that time
 
 
 class Optimizers:
-    """The optimizers that have been seen."""
+    """The known optimizers."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class Optimizers:
         look: Callable[[bool], None],
         report_modules: Callable[[], None],
     ) -> None:
-        """Begin with none; `look` goes through all objects, and must when it is given True."""
+        """Begin with none; `look` scans all objects, and may not skip the scan if given True."""
         self._recorder = recorder
         self._parameters = parameters
         self._optimizer_class: type = torch.optim.Optimizer
@@ -44,7 +44,7 @@ class Optimizers:
         self._optimizers: dict[int, Optimizer] = {}  # by the number of Recorder.watch
 
     def report_all(self) -> None:
-        """Tell everything of every optimizer."""
+        """Report parameters, gradients and state of every optimizer."""
         for number, known in list(self._optimizers.items()):
             optimizer = self._recorder.watched(known.address, number)
             if optimizer is None:
@@ -53,7 +53,7 @@ class Optimizers:
                 self._report_optimizer(optimizer)
 
     def remember(self, optimizer: Any) -> Optimizer:
-        """Follow this one from now on."""
+        """Follow this optimizer from now on."""
         number = self._recorder.watch(optimizer)
         known = self._optimizers.get(number)
         if known is None:
@@ -63,7 +63,7 @@ class Optimizers:
         return known
 
     def look_at_step(self) -> None:
-        """Look at the optimizer whose step has just ended on this thread."""
+        """Inspect the optimizer that has just made a step on this thread."""
         optimizer = self._stepping_optimizer()
         if optimizer is None:
             return
@@ -86,12 +86,12 @@ class Optimizers:
         self._report_modules()
 
     def _report_gradients(self, optimizer: Any, known: Optimizer) -> None:
-        """Runs at every step: what does not change is not read again."""
+        """Report the gradients. Runs at every step, so unchanged data are not read again."""
         is_reported = None
         if known.name_count == self._parameters.name_count:
             is_reported = self._recorder.report_gradients(known.gradients, optimizer.param_groups)
         if is_reported is None:
-            self._report_modules()  # new parameters have names there
+            self._report_modules()  # new parameters get their names there
             known.gradients = self._parameters.follow_gradients(optimizer)
             known.name_count = self._parameters.name_count
             is_reported = self._recorder.report_gradients(known.gradients, optimizer.param_groups)
@@ -99,7 +99,7 @@ class Optimizers:
             self._parameters.report_gradients(optimizer)
 
     def _stepping_optimizer(self) -> Any:
-        """The optimizer whose step has just ended: its wrapper still runs on this thread."""
+        """Return the optimizer that has just made a step; its wrapper still runs on this thread."""
         frame: FrameType | None = sys._getframe()
         for _ in range(12):
             if frame is None:

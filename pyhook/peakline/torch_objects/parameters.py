@@ -1,4 +1,4 @@
-"""Tells where parameters, buffers and gradients of modules lie."""
+"""Reports the storages of parameters, buffers and gradients of modules."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ _FIRST_ROOM = 4096
 
 
 class Parameter:
-    """A parameter and the recorder's numbers for what belongs to it."""
+    """A parameter and the recorder's ids of its tensors."""
 
     def __init__(self, parameter: Any, name: str, root: str, instance: int) -> None:
-        """Know it by this name, of this module of this model."""
+        """Name it as a parameter of this module of this model."""
         self.address = id(parameter)
         self.name = name
         self.root = root
         self.instance = instance
         self.storage = 0
         self.gradient = 0
-        # A leaf that wraps no other tensor, as DTensor does: its gradient can be read at once.
+        # A leaf that wraps no other tensor, unlike DTensor: its gradient can be read directly.
         self.is_plain = bool(parameter.is_leaf) and not hasattr(parameter, "_local_tensor")
-        self.state: dict[str, int] = {}  # by key of the optimizer
+        self.state: dict[str, int] = {}  # by the optimizer's key
 
 
 class Parameters:
-    """The parameters seen in modules and optimizers."""
+    """The known parameters of modules and optimizers."""
 
     def __init__(self, recorder: ModuleType, storages: Storages) -> None:
-        """Begin with none."""
+        """Begin with no parameter."""
         self._recorder = recorder
         self._storages = storages
         self._parameters: dict[int, Parameter] = {}  # by the number of Recorder.watch
-        self._room = _FIRST_ROOM  # with more parameters, those that died are looked for
-        self.name_count = 0  # raised whenever a parameter gets a name, its first or a better one
-        self._of_gradient: dict[int, Parameter] = {}  # by the recorder's number
-        self._shared: dict[tuple[int, ...], int] = {}  # numbers of gradients in one storage
+        self._room = _FIRST_ROOM  # with more parameters, dead ones are removed
+        self.name_count = 0  # increased when a parameter gets its first or a better name
+        self._of_gradient: dict[int, Parameter] = {}  # by the recorder's id
+        self._shared: dict[tuple[int, ...], int] = {}  # ids of gradients that share a storage
         self._instances: dict[tuple[str, str], int] = {}  # of modules, by model and path
 
     def report_modules(self, modules: Modules) -> None:
-        """Tell parameters, buffers and gradients of every module that has a name."""
+        """Report parameters, buffers and gradients of every named module."""
         parameters: list[int] = []
         buffers: list[int] = []
         gradients: list[int] = []
@@ -66,7 +66,7 @@ class Parameters:
     def _know_parameter(self, parameter: Any, name: str, root: str, instance: int) -> Parameter:
         number = self._recorder.watch(parameter)
         known = self._parameters.get(number)
-        # One that was seen in an optimizer first gets the name of its module later.
+        # A parameter first seen in an optimizer gets the name of its module later.
         if known is not None and (known.instance or not instance):
             return known
         known = Parameter(parameter, name, root, instance)
@@ -89,7 +89,7 @@ class Parameters:
             self._room = max(_FIRST_ROOM, 2 * len(self._parameters))
 
     def _joined(self, triples: list[int]) -> list[int]:
-        """Name a storage that holds several gradients, as those of FSDP do, by all of them."""
+        """Replace several gradients in one storage, as in FSDP, by one name for all of them."""
         if len(set(triples[::3])) == len(triples) // 3:
             return triples
         held: dict[int, dict[int, int]] = {}
@@ -120,7 +120,7 @@ class Parameters:
         return self._shared[gradients]
 
     def add(self, triples: list[int], tensor: Any, name: int) -> None:
-        """Tell that the storage of `tensor` is what the recorder knows as `name`."""
+        """Add the storage of `tensor` under the recorder's id `name`."""
         self._storages.add(triples, tensor, name)
 
     def _add_gradient(self, triples: list[int], parameter: Any, known: Parameter) -> None:
@@ -130,25 +130,25 @@ class Parameters:
                 self.add(triples, gradient, known.gradient)
 
     def is_known(self, parameter: Any) -> bool:
-        """Whether this very object was seen before."""
+        """Return whether this object is known."""
         return self._recorder.watch(parameter) in self._parameters
 
     def of_optimizer(self, optimizer: Any, place: str, parameter: Any) -> Parameter:
-        """One that may belong to no module."""
+        """Return a parameter of an optimizer, which may belong to no module."""
         known = self._parameters.get(self._recorder.watch(parameter))
         if known is not None:
             return known
         return self._know_parameter(parameter, f"{type(optimizer).__name__}.{place}", "", 0)
 
     def report_gradients(self, optimizer: Any) -> None:
-        """Tell those of an optimizer, asking the parameters one by one."""
+        """Report the gradients of an optimizer by reading its parameters one by one."""
         triples: list[int] = []
         for place, parameter in optimized(optimizer):
             self._add_gradient(triples, parameter, self.of_optimizer(optimizer, place, parameter))
         self._recorder.report_tensors(self._recorder.GRADIENT, self._joined(triples))
 
     def follow_gradients(self, optimizer: Any) -> object:
-        """Let the recorder follow those of an optimizer, or, where it cannot, the parameters."""
+        """Let the recorder follow an optimizer's gradients, or, if it cannot, the parameters."""
         followed: list[int] = []
         all_are_plain = True
         for place, parameter in optimized(optimizer):

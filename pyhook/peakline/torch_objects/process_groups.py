@@ -1,7 +1,8 @@
-"""Which rank of which process groups this process is, as torch.distributed knows it.
+"""Reports the rank and the process groups of this process, from torch.distributed.
 
-Launchers say the rank in the environment, `mp.spawn` and MPI programs tell only torch. A group's
-description names its dimension where a device mesh or Megatron made it: "mesh_tp", "TENSOR_...".
+Launchers set the rank in the environment, but with `mp.spawn` and MPI only torch knows it. The
+description of a group names its dimension if a device mesh or Megatron made it: "mesh_tp",
+"TENSOR_...".
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ _MOST_GROUPS = 64
 
 
 class ProcessGroups:
-    """Says it again whenever there are other groups."""
+    """Reports the groups again whenever they change."""
 
     def __init__(self, recorder: ModuleType) -> None:
-        """Look at nothing yet."""
+        """Begin without groups."""
         self._recorder = recorder
         self._known: list[int] = []
 
     def report(self) -> None:
-        """Write the rank, and the groups it is in, as facts about the run."""
+        """Store the rank and the groups as facts about the run."""
         module = sys.modules.get("torch.distributed.distributed_c10d")
         world = module.__dict__.get("_world") if module is not None else None
         ranks_of = getattr(world, "pg_group_ranks", None)
@@ -37,7 +38,7 @@ class ProcessGroups:
             return
         self._known = [id(group) for group in ranks_of]
         base = sys.modules["torch._C._distributed_c10d"].ProcessGroup
-        # Groups that this process is not in stand there, too, as a number.
+        # Groups without this process are also listed, as a number.
         groups = [item for item in ranks_of.items() if base in type(item[0]).__mro__]
         for group, ranks in groups:
             if group is world.default_pg:
@@ -54,14 +55,14 @@ class ProcessGroups:
 
 
 def _name_of(base: Any, group: Any) -> str:
-    """Read what the group is for past what a class of the program may define; "" where unsaid."""
+    """Return the description of a group, bypassing overrides of the program; "" if it has none."""
     described = base.__dict__.get("group_desc")  # since torch 2.3
     name = described.__get__(group) if described is not None else ""
     return "" if name == "undefined" else str(name)
 
 
 def written_ranks(ranks: Sequence[int]) -> str:
-    """Return sorted ranks as text: "3", "0-7", "0-24/8" where they are a step apart, "0,1,5"."""
+    """Return sorted ranks as text: "3", "0-7", "0-24/8" for a constant stride, "0,1,5"."""
     steps = {after - before for before, after in zip(ranks, ranks[1:], strict=False)}
     if len(ranks) < 3 or len(steps) > 1:
         return ",".join(map(str, ranks))

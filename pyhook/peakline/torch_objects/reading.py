@@ -1,4 +1,4 @@
-"""Reads the program's objects: from dictionaries, without asking the objects themselves."""
+"""Reads the program's objects through their dictionaries, without calling the objects."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
-# Wrappers that only pass a call on: what they wrap keeps the names it has without them.
+# Wrappers that only pass a call on: the wrapped module keeps the names it has without them.
 WRAPPED_NAMES = frozenset(
     {"module", "_fsdp_wrapped_module", "_orig_mod", "_checkpoint_wrapped_module"}
 )
@@ -28,7 +28,7 @@ def join(path: str, name: str) -> str:
 
 
 def classes_below(root: type) -> set[type]:
-    """Return a class and all that are derived from it."""
+    """Return a class and all classes derived from it."""
     found: set[type] = set()
     pending = [root]
     while pending:
@@ -40,13 +40,13 @@ def classes_below(root: type) -> set[type]:
 
 
 def children(module: Any) -> list[tuple[str, Any]]:
-    """Return the modules directly within a module."""
+    """Return the direct children of a module."""
     modules = module.__dict__.get("_modules")
     return [(name, child) for name, child in (modules or {}).items() if child is not None]
 
 
 def class_name(module: Any) -> str:
-    """Return the name of its class; of what fully_shard made of a class that one's."""
+    """Return the name of a module's class; for a class made by fully_shard, the original's."""
     kind = type(module)
     is_sharded = kind.__name__.startswith("FSDP") and len(kind.__bases__) == 2
     return kind.__bases__[1].__name__ if is_sharded else kind.__name__
@@ -62,7 +62,7 @@ def tensors(module: Any, kind: str) -> list[tuple[str, Any]]:
 
 
 def unwrapped(module: Any) -> Any:
-    """The model inside of wrappers."""
+    """Return the model inside wrappers."""
     while type(module).__name__ in WRAPPER_CLASSES:
         inner = [child for name, child in children(module) if name in WRAPPED_NAMES]
         if not inner:
@@ -72,7 +72,7 @@ def unwrapped(module: Any) -> Any:
 
 
 def optimized(optimizer: Any) -> Iterator[tuple[str, Any]]:
-    """The parameters of an optimizer with their places in it."""
+    """Yield the parameters of an optimizer with their locations in it."""
     for group_number, group in enumerate(optimizer.param_groups):
         place = f"param_groups[{group_number}].params"
         for parameter in group["params"]:
@@ -80,7 +80,7 @@ def optimized(optimizer: Any) -> Iterator[tuple[str, Any]]:
 
 
 def tensors_in(value: Any, tensor_class: type, depth: int = 4) -> Iterator[tuple[str, Any]]:
-    """The tensors of an optimizer's state, each with its key."""
+    """Yield the tensors of an optimizer's state, each with its key."""
     if depth == 0:
         return
     items = value.items() if isinstance(value, dict) else [("", value)]
@@ -97,16 +97,16 @@ def tensors_in(value: Any, tensor_class: type, depth: int = 4) -> Iterator[tuple
 
 
 class Storages:
-    """Where tensors lie, and what they are."""
+    """Finds addresses and types of tensors."""
 
     def __init__(self, recorder: ModuleType, torch: ModuleType) -> None:
-        """Look at nothing yet."""
+        """Take the functions of torch and the recorder."""
         self._address: Callable[[Any], int] = torch._C._data_address
         self._type_of = recorder.tensor_type
         self._tensor_class = torch.Tensor
 
     def add(self, triples: list[int], tensor: Any, name: int) -> None:
-        """Tell that the storage of `tensor` is what the recorder knows as `name`."""
+        """Add the storage of `tensor` under the recorder's id `name`."""
         try:
             tensor = getattr(tensor, "_local_tensor", tensor)
             storage = self._address(tensor)

@@ -1,8 +1,7 @@
-"""Asks for a report when SIGUSR2 comes, where `--report-on-signal` asked for it.
+"""Requests a report on SIGUSR2 under `--report-on-signal`.
 
-The report is made by `peakline run`, in a process of its own: the memory and the time of the
-program are left alone. It reads the request in the file that
-`note()` adds to.
+`peakline run` makes the report in a separate process, so it costs the program neither memory nor
+time. `note()` writes the request to a file that `peakline run` reads.
 """
 
 from __future__ import annotations
@@ -13,16 +12,16 @@ from types import ModuleType
 
 
 class Reporting:
-    """What --report-on-signal asks for, from PEAKLINE_REPORT_ON_SIGNAL."""
+    """The request of --report-on-signal, from PEAKLINE_REPORT_ON_SIGNAL."""
 
     def __init__(self, recorder: ModuleType, report_everything: Callable[[], None]) -> None:
-        """Read the environment. `report_everything` reports which blocks are parameters."""
+        """Read the environment. `report_everything` reports parameters, gradients and states."""
         self.is_on = os.environ.get("PEAKLINE_REPORT_ON_SIGNAL", "") not in ("", "0")
         self._recorder = recorder
         self._report_everything = report_everything
 
     def look(self, reasons: int) -> None:
-        """Ask, if a signal came; at a safe point."""
+        """Request a report if a signal came; called at a safe point."""
         if not self.is_on or not reasons & self._recorder.HOLD:
             return
         name = self._recorder.trace_path()
@@ -36,7 +35,7 @@ class Reporting:
             )
 
     def report_ready(self) -> None:
-        """SIGUSR2 is ours from now on."""
+        """Note that this process handles SIGUSR2 from now on."""
         if self.is_on:
             self._recorder.note("signal", str(os.getpid()))
 

@@ -1,6 +1,6 @@
 """SIGUSR2 in the program: one handler for `--hold` and `--report-on-signal`.
 
-A handler of the program's own wins, before ours and after it.
+The program's own handler wins, whether it is set before or after ours.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from types import FrameType, ModuleType
 
 
 class Signal:
-    """Takes the signal, and makes a safe point of it."""
+    """Handles the signal by requesting a safe point."""
 
     def __init__(
         self, recorder: ModuleType, on_taken: Callable[[], None], *, is_wanted: bool
     ) -> None:
-        """Take it at once, on the main thread; else `watch` does. Then `on_taken` is called."""
+        """Install the handler at once on the main thread, else in `watch`; then call `on_taken`."""
         self._recorder = recorder
         self._on_taken = on_taken
         self._is_wanted = is_wanted
@@ -26,23 +26,23 @@ class Signal:
         self.watch()
 
     def watch(self) -> None:
-        """Take it where nobody else has; only the main thread may."""
+        """Install the handler if the program has none; only the main thread may."""
         if not self._is_wanted or self._has_handler or self._is_reported:
             return
         now = signal.getsignal(signal.SIGUSR2)
-        # That of startup/_peakline_signal.py waits for us.
+        # The handler of startup/_peakline_signal.py waits for us.
         if now is not signal.SIG_DFL and not hasattr(now, "peakline_waits"):
             self._say_other_handler()
             return
         try:
             signal.signal(signal.SIGUSR2, self._on_signal)
-        except ValueError:  # another thread
+        except ValueError:  # not the main thread
             return
         self._has_handler = True
         self._on_taken()
 
     def look_at_end(self) -> None:
-        """Say so when the program has put its own in place of ours."""
+        """Report it if the program has replaced our handler."""
         if self._has_handler and signal.getsignal(signal.SIGUSR2) != self._on_signal:
             self._say_other_handler()
 
