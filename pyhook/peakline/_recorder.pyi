@@ -1,6 +1,6 @@
 from types import CodeType, FrameType
 
-# Of MarkKind, SafePoint, HoldReason and TensorKind in C++.
+# Values of MarkKind, SafePoint, HoldReason and TensorKind in C++.
 PHASE_BEGIN: int
 PHASE_END: int
 STEP: int
@@ -29,12 +29,12 @@ PARAMETER: int
 BUFFER: int
 GRADIENT: int
 OPTIMIZER_STATE: int
-# What PEAKLINE_BACKEND and PEAKLINE_STACKS take, the default first.
+# Values of PEAKLINE_BACKEND and PEAKLINE_STACKS, the default first.
 BACKENDS: tuple[str, ...]
 STACKS: tuple[str, ...]
-# By number: what the last link of a holder's path is.
+# Kinds of the last link of a holder's path, by number.
 HOLDER_KINDS: tuple[str, ...]
-# Of those the Python stacks are read.
+# Versions with readable Python stacks.
 PYTHON_VERSIONS: tuple[tuple[int, int], ...]
 
 class RecorderError(RuntimeError): ...
@@ -83,7 +83,7 @@ def hold(
     list[tuple[int, int, int, int, list[tuple[int, str]], int]],  # address, bytes, requested ...
     int,  # number of the search
     int,  # objects searched
-    int,  # about as many are there, where time was up
+    int,  # estimated number of all objects, if the time ran out
     int,  # microseconds
     int,  # HolderSearchFlags
 ]: ...

@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 from typing_extensions import Unpack
 
 class Options(TypedDict, total=False):
-    """What a report is asked for; only here, not in the module."""
+    """Options of a report; defined only here, not in the module."""
 
     by: str
     frame: str
@@ -34,13 +34,13 @@ class Options(TypedDict, total=False):
     smallest_device: bool
     unverified: bool
 
-# What an option takes, each word with its meaning, the default first: by, frame, at, measure.
+# Values of an option with their meanings, the default first: by, frame, at, measure.
 CHOICES: dict[str, dict[str, str]]
-# Of a trace with more nothing is computed that nobody asked for.
+# Limit for automatic reports: longer traces get only requested ones.
 MOST_EVENTS_UNASKED: int
 
 class TraceError(Exception):
-    """A trace or an option that allows no answer; the text says what to do now."""
+    """A trace or an option allows no answer; the text suggests a fix."""
 
 def pack(
     path: str,
@@ -50,13 +50,13 @@ def pack(
 ) -> tuple[int, int]: ...
 def store_outline(path: str, outline: str, /) -> bool: ...
 
-# What was pickled: plain values only. ValueError: it holds anything else, or is cut off.
+# Returns the pickled value: plain values only. ValueError: it holds anything else, or is cut off.
 def load_plain(data: bytes, /) -> Any: ...
 
-# Of settings of torch's allocator, as their text: is_expandable, max_split_bytes.
+# Returns is_expandable and max_split_bytes of the text of torch's allocator settings.
 def split_rules(settings: str, /) -> tuple[bool, int]: ...
 
-# What torch makes of a request.
+# Returns the bytes that torch rounds a request up to.
 def round_up(settings: str, requested_bytes: int, /) -> int: ...
 
 class TraceWriter:
@@ -87,7 +87,7 @@ class TraceWriter:
     def segment(
         self, tick: int, action: int, device: int, stream: int, address: int, size: int, /
     ) -> None: ...
-    def in_pool(self, tick: int, pool: int, /) -> None: ...  # of the segment before
+    def in_pool(self, tick: int, pool: int, /) -> None: ...  # for the previous segment
     def oom(
         self, tick: int, context: int, device: int, requested_bytes: int, free_bytes: int, /
     ) -> None: ...
@@ -104,19 +104,18 @@ class Trace:
     ) -> None: ...
     def info(self) -> dict[str, Any]: ...
     def summary_data(self, **options: Unpack[Options]) -> dict[str, Any]: ...
-    # What people read, to be laid out: see report/render/document/document.h.
+    # The document for text reports: see report/render/document/document.h.
     def document(self, name: str, **options: Unpack[Options]) -> dict[str, Any]: ...
     def report(self, name: str, *, json: bool = False, **options: Unpack[Options]) -> str: ...
-    # What runs are compared by, as JSON: peaks by device and phase, rows of the peak by four keys,
-    # how the run ended.
+    # The data for comparing runs, as JSON: peaks by device and phase, rows of the peak by four
+    # keys, the end of the run.
     def outline(self, **options: Unpack[Options]) -> str: ...
-    # What store_outline() put into the trace.
+    # The outline that store_outline() put into the trace.
     def stored_outline(self) -> str | None: ...
-    # The bytes of each column, and what is new of the names, as JSON: see
-    # report/views/events/events.h.
+    # The bytes of each column, and new names as JSON: see report/views/events/events.h.
     def events(self, **options: Unpack[Options]) -> Iterator[tuple[dict[str, bytes], str]]: ...
-    # budget: bytes of the columns when compressed. JSON, then the columns it lists, one after the
-    # other.
+    # budget: bytes of the compressed columns. Returns JSON, then the columns that it lists, one
+    # after the other.
     def page(
         self,
         *,

@@ -1,4 +1,4 @@
-"""The table of lines for callers that choose the files whose lines count."""
+"""The table of lines for callers that choose which files count."""
 
 from __future__ import annotations
 

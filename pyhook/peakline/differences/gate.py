@@ -33,7 +33,7 @@ class Verdict:
     holds: bool
     sentence: str
     blamed: list[Blamed] = field(default_factory=list)
-    # sentences about runs whose sizes may be too low
+    # sentences about runs with sizes that may be too low
     too_low: list[str] = field(default_factory=list)
 
 
@@ -106,7 +106,7 @@ def _grown(comparison: Comparison) -> list[Blamed]:
 def text_of(verdicts: Iterable[Verdict]) -> list[str]:
     """Return a line for each limit; failed limits list the lines to inspect.
 
-    Runs whose sizes may be too low come last.
+    Runs with sizes that may be too low come last.
     """
     lines: list[str] = []
     warnings: dict[str, None] = {}

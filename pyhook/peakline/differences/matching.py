@@ -1,12 +1,12 @@
 """Finds the line of one run that corresponds to a line of another.
 
-Note [Matching lines] Code moves: lines are inserted above, functions change their order, files
-their names. So a line is matched in three steps. A file matches the file of the same path; else the
-one whose path has the same end; else the one with the same functions and callers. A function
-matches the function of the same name in that file. Lines of a function stay in order: they are
-aligned as a diff aligns texts, where the similarity of two lines depends on their requests
-(operators, blocks, bytes) and their line numbers. So a line that only moved keeps its match, and a
-new line matches none.
+Note [Matching lines]
+Code moves: lines are inserted above, functions change their order, files their names. So a line is
+matched in three steps. A file matches the file of the same path; else the one with the same end of
+its path; else the one with the same functions and callers. A function matches the function of the
+same name in that file. Lines of a function stay in order: they are aligned as a diff aligns texts,
+where the similarity of two lines depends on their requests (operators, blocks, bytes) and their
+line numbers. So a line that only moved keeps its match, and a new line matches none.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _match_rows(before: Side, after: Side) -> list[tuple[Row | None, Row | None]
 
 
 def match_stacks(before: Side, after: Side) -> list[tuple[Row | None, Row | None]]:
-    """Return pairs of rows whose stacks consist of the same lines."""
+    """Return pairs of rows with the same lines in their stacks."""
     frames = {
         old.at: new.at
         for old, new in _match_rows(_frames_of(before), _frames_of(after))

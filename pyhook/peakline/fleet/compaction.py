@@ -176,7 +176,7 @@ class _Writing:
         return stale
 
     def join(self, name: str, paths: Sequence[Path], stale: pa.Array) -> None:
-        """Write the rows of a table whose ranks are not stale."""
+        """Write the rows of a table without those of stale ranks."""
         self._write(name, (_without(table, stale) for table in self._read(paths)))
 
     def _read(self, paths: Sequence[Path]) -> Iterator[pa.Table]:

@@ -92,7 +92,7 @@ def open_store(url: str) -> Store:
 
 
 def open_store_to_write(url: str) -> Store:
-    """Return a store whose unfinished files are invisible, after checking that the bucket exists.
+    """Return a store that hides unfinished files, after checking that the bucket exists.
 
     Raises:
         FleetError: it is no such store.

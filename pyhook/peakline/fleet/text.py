@@ -43,7 +43,7 @@ def answer_text(
 
 
 def rows_text(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """Return the lines of the answer to SQL; columns whose name ends with bytes have units."""
+    """Return the lines of the answer to SQL; columns named ...bytes have units."""
     shown = [Shown(name, name, _kind_of(name, rows)) for name in (rows[0] if rows else ())]
     if not shown:
         return []

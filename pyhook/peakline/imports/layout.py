@@ -73,7 +73,7 @@ class Layout:
         return self.block_bytes(address, given)
 
     def block_bytes(self, address: int, given: int) -> int:
-        """Return the bytes of an added large block whose request was rounded up to `given`."""
+        """Return the bytes of an added large block; its request was rounded up to `given`."""
         if given <= _SMALL_REQUEST or self.rules.is_expandable:
             return given
         segment = self.segments.range_at(address)

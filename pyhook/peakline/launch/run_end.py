@@ -58,7 +58,7 @@ class RunEnd:
         )
 
     def messages(self) -> list[str]:
-        """Return the messages of processes whose standard error is a file of their own."""
+        """Return the messages of processes with a standard error file of their own."""
         lines = dict.fromkeys(note.partition("\t") for note in self.notes)
         return [text for kind, _, text in lines if kind == "said"]
 
