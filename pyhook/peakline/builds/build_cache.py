@@ -60,7 +60,7 @@ def cache_folder() -> Path:
     folder, refusal = recorder().cache_folder()
     if not folder:
         raise BuildError(
-            f"no folder for what is compiled: {refusal}; "
+            f"no folder for compiled libraries: {refusal}; "
             "name one of your own with PEAKLINE_CACHE_DIR"
         )
     if refusal:
@@ -78,7 +78,7 @@ def find_built(wanted: Wanted) -> Path | None:
     for folder in found:
         problem = next(filter(None, map(recorder().load_problem, folder.iterdir())), "")
         if problem:
-            raise BuildError(f"{problem}: what is compiled there is not used; remove {folder}")
+            raise BuildError(f"{problem}: the library there is not used; remove {folder}")
         with contextlib.suppress(OSError):  # the cache may belong to root
             os.utime(folder)
         return folder

@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         const="",
         metavar="PROGRAM",
         help="Run this program as it is, then with each change that needs no edit, then with all"
-        " that help; what follows -- are its arguments, or the program (-- torchrun ...)",
+        " that help; words after -- are its arguments, or the program (-- torchrun ...)",
     )
     # --try reads no file, so do not search for one.
     parser.set_defaults(folder_gives=lambda args: HEAVIEST if args.program is None else WHOLE)
@@ -222,4 +222,4 @@ def _report(args: argparse.Namespace, command: list[str], found: Trials) -> Iter
     simulate = f"--simulate {args.simulate} " if args.simulate else ""
     recorded = f"run {simulate}{shell_words(command)}"
     yield ""
-    yield from next_commands([(recorded, "a recording; peakline advise FILE says the lines")])
+    yield from next_commands([(recorded, "a recording; peakline advise FILE names the lines")])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from peakline.differences.side import Side
 
 NAME = "diff"
-HELP = "What a run holds more or less than another: before and after a change, real and simulated."
+HELP = "Compare the memory of two runs: before and after a change, real and simulated."
 EXAMPLES = (
     "peakline diff before.peak after.peak\n"
     "peakline diff --by module before.peak after.peak\n"
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rank",
         type=int,
         metavar="R",
-        help="Of two folders: compare this rank (default: the one whose peak changed most)",
+        help="For two folders: compare this rank (default: the largest change of the peak)",
     )
     report_options.add_grouping(parser)
     report_options.add_where(parser)

@@ -80,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--engine",
         choices=tuple(_MODULES),
         default="duckdb",
-        help="Who answers: duckdb in this process, or spark (default: duckdb)",
+        help="Use this engine: duckdb in this process, or spark (default: duckdb)",
     )
     parser.add_argument(
         "--master",

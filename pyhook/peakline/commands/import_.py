@@ -17,7 +17,7 @@ from peakline.base.output import write_lines
 from peakline.commands.shared.snapshots import trace_name
 
 NAME = "import"
-HELP = "Make a trace of what torch recorded itself, for every command of peakline."
+HELP = "Convert a recording of torch itself to a trace, for every command of peakline."
 EXAMPLES = "peakline import snapshot.pickle\npeakline import oom_rank3.pickle -o rank3.peak"
 
 
@@ -26,8 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="What torch.cuda.memory._dump_snapshot() wrote, or save_stats() of torch's"
-        " MemoryTracker, also packed by gzip; nothing in it is executed",
+        help="A file of torch.cuda.memory._dump_snapshot(), or of save_stats() of torch's"
+        " MemoryTracker; may be gzipped; nothing in it is executed",
     )
     parser.add_argument(
         "-o", "--output", metavar="OUT", help="Write this file (default: FILE with .peak)"
@@ -97,12 +97,12 @@ def _write_snapshot(snapshot: Any, path: Path) -> list[str]:
         )
     elif imported.blocks_before:
         lines.append(
-            f"{imported.blocks_before:,} blocks were there before the first action"
-            " (untraced, where the snapshot has no stack of them)"
+            f"{imported.blocks_before:,} blocks existed before the first action"
+            " (untraced, if the snapshot has no stack of them)"
         )
     if imported.unknown_frees:
         lines.append(
-            f"{imported.unknown_frees:,} frees are of blocks that the snapshot knows nothing of"
+            f"{imported.unknown_frees:,} frees are of blocks that the snapshot does not contain"
         )
     if not imported.has_stacks:
         lines.append("The snapshot has no stacks: record with stacks='all', or peakline run")
@@ -115,5 +115,5 @@ def _write_tracker(stats: Any, path: Path) -> list[str]:
     count = tracker_stats.write_trace(stats, path)
     return [
         f"levels after {count:,} operators, each a millisecond",
-        "Which block an operator frees is not in the file: the last made is taken to go first",
+        "The file does not name the block that an operator frees: assumed is the last allocated",
     ]

@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         metavar="FILE",
-        help="Write this file; its ending says the format: .png, .svg or .pdf"
+        help="Write this file; its ending selects the format: .png, .svg or .pdf"
         " (default: FILE.KIND.png)",
     )
     parser.add_argument("-f", "--force", action="store_true", help="Replace an existing file")

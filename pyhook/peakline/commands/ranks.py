@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from peakline.runs.find import Run
 
 NAME = "ranks"
-HELP = "Compare the ranks of a run: who is heaviest, what is uneven, who is missing."
+HELP = "Compare the ranks of a run: the heaviest, uneven memory, missing ranks."
 EXAMPLES = (
     "peakline ranks peakline-train.4fd0c1ab/\n"
     "peakline ranks RUN/ --by module\n"

@@ -115,7 +115,7 @@ def run_and_report(options: RunOptions, plan: Plan, misplaced_words: Sequence[st
             with failing_alone("ranks will be compared without their outlines"):
                 store_outlines(paths)
             if options.assume:
-                with failing_alone("what --assume matched is not known"):
+                with failing_alone("the matches of --assume are unknown"):
                     after_run.report_unmatched(paths, options.assume)
             page = (
                 after_run.write_page(paths, force=options.force) if options.html and paths else ""

@@ -13,7 +13,7 @@ from peakline.commands.shared.printing import all_rows_command
 from peakline.text.terminal import Terminal, terminal_of, text_of
 
 NAME = "tree"
-HELP = "Walk through the call stacks that hold the memory at its peak; text where no terminal is."
+HELP = "Browse the call stacks that hold the memory at its peak; prints text without a terminal."
 EXAMPLES = (
     "peakline tree train.peak\n"
     "peakline tree --at backward --where category=activation train.peak\n"
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     report_options.add_moment(parser)
     report_options.add_device(parser)
     report_options.add_measure(parser)
-    report_options.add_top(parser, "stacks where the tree is printed as text", _TOP)
+    report_options.add_top(parser, "stacks if the tree is printed as text", _TOP)
     report_options.add_terminal(parser)
 
 

@@ -189,7 +189,7 @@ def _why_not(master: str, lines: list[str], error: str) -> str:
     """Return why there is no session: the last message of Java, else the one of pyspark."""
     if any("masters are unresponsive" in line for line in lines):
         return (
-            f"Spark: what answers at {master} does not take part; is it a Spark master, of the"
+            f"Spark: the server at {master} does not take part; is it a Spark master, of the"
             f" version of pyspark here ({pyspark.__version__})?"
         )
     reasons = [line for line in lines if line.startswith("Exception in thread")]

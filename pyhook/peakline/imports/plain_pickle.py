@@ -30,7 +30,7 @@ def load_file(path: Path) -> Any:
         OSError: it cannot be read.
     """
     if path.exists() and not path.is_file():
-        raise pickle.UnpicklingError("not a file on a disk: write what it gives into one first")
+        raise pickle.UnpicklingError("not a file on a disk: copy its data into one first")
     if (size := path.stat().st_size) > _MOST_BYTES:
         raise _too_large(size)
     try:

@@ -90,8 +90,8 @@ def read_snapshot(found: Any) -> Snapshot:
     """
     if not isinstance(found, dict) or not isinstance(found.get("segments"), list):
         raise UnreadableError(
-            "no snapshot of torch: it has no 'segments'; give what"
-            " torch.cuda.memory._dump_snapshot() wrote"
+            "no snapshot of torch: it has no 'segments'; give a"
+            " file of torch.cuda.memory._dump_snapshot()"
         )
     whole = Fields(found, "the snapshot")
     reader = _Reader()
@@ -127,7 +127,7 @@ class _Reader:
     def _once(self, of: Fields, key: str) -> list[Any]:
         values = of.list_of(key)
         if values and id(values) in self._lists:
-            raise of.wrong(key, values, "which stands elsewhere, too")
+            raise of.wrong(key, values, "which also occurs elsewhere")
         self._lists.add(id(values))
         return values
 

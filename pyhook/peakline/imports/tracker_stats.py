@@ -75,7 +75,7 @@ def _level(index: object, one: tuple[object, float]) -> tuple[int, str, int]:
 
 def _is(kind: type[Value], value: object) -> Value:
     if not isinstance(value, kind):
-        raise TypeError(f"a {type(value).__name__} where it writes a {kind.__name__}")
+        raise TypeError(f"a {type(value).__name__} instead of a {kind.__name__}")
     return value
 
 

@@ -178,5 +178,5 @@ def _problem_of_steps(text: str | None, *, is_recorded: bool) -> str:
     if first < 1 or (last is not None and int(last) < first):
         return f"--steps {text}: steps count from 1, and the last is not before the first"
     if not is_recorded:
-        return f"--steps {text} says what to record: leave --no-record out"
+        return f"--steps {text} selects steps to record: leave --no-record out"
     return ""

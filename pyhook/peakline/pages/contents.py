@@ -46,7 +46,7 @@ def read_devices(path: str, options: PageOptions) -> list[DeviceData]:
 
 def read_growth(path: str) -> tuple[str, ...]:
     """Return the certain growth in a trace; empty if it is not known."""
-    with failing_alone("what grows is not on the page"):
+    with failing_alone("growth is not on the page"):
         return tuple(growth_of_file(path))
     return ()
 

@@ -129,8 +129,8 @@ def add_options(parser: pytest.Parser) -> None:
                 parser.addini(one.setting, meaning, default=one.default)
     parser.addini(
         f"verbosity_{_VERBOSITY}",
-        "How much a test that failed shows: below -1 one sentence, up to 1 the 10 largest lines,"
-        " from 2 all of them (default: as -v and -q say)",
+        "Detail of a failed test: below -1 one sentence, up to 1 the 10 largest lines, from 2 all"
+        " of them (default: from -v and -q)",
         default="auto",
     )
 

@@ -23,7 +23,7 @@ def problem_of_device_behind(program: Sequence[str]) -> str:
             device = f"{_SIMULATE} {words[at + 1]}"
             rest = shell_words([*words[:at], *words[at + 2 :]])
             return (
-                f"{device} stands behind the program, which would get it; before it:"
+                f"{device} follows the program, which would get it; put it first:"
                 f" peakline run {device} {rest} (a program that takes it itself: run -- COMMAND)"
             )
     return ""

@@ -8,7 +8,7 @@ from peakline.launch.options import RunOptions
 from peakline.launch.simulation import problem_of_device
 
 STEPS = (
-    "End the program with status 0 when its optimizers have made N steps; what it printed is"
+    "End the program with status 0 when its optimizers have made N steps; its output is"
     " flushed, its exit handlers do not run"
 )
 
@@ -20,9 +20,9 @@ def add_simulation_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="WHERE=VALUE",
-        help="Take this value for what is read from the simulated GPU at FILE:LINE or by an"
-        " OPERATOR (nonzero, masked_select, unique, item): a number, or for sizes a fraction"
-        " (0.25) of what is searched",
+        help="Use this value for reads from the simulated GPU at FILE:LINE or by an OPERATOR"
+        " (nonzero, masked_select, unique, item): a number, or for sizes a fraction (0.25) of"
+        " the searched elements",
     )
     parser.add_argument(
         "--max-value-reads",

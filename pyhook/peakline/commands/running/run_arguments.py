@@ -59,17 +59,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--steps",
         metavar="N",
         help=f"{STEPS}. A..B: record only steps A to B (5..8), or A.. from step A on; the program"
-        " runs to its own end, and what it holds when step A begins is 'untraced'",
+        " runs to its own end; memory that it holds when step A begins is 'untraced'",
     )
     parser.add_argument(
         "--hold",
         default="",
         metavar="STEP",
         help="Record what keeps the largest blocks alive, for peakline holders: after the STEPth"
-        " step of an optimizer (where none is made: of peakline.step(), or batch of a DataLoader),"
-        " at the end (end: as the main function returns, and when all is"
-        " over), or at several of these (10,20,end); also when memory runs out, and on SIGUSR2. A"
-        " search may take 2 seconds, or as given (100,5s)",
+        " step of an optimizer (without one: of peakline.step(), or batch of a DataLoader), at the"
+        " end (end: when the main function returns, and when the program ends), or at several of"
+        " these (10,20,end); also when memory runs out, and on SIGUSR2. A search takes at most 2"
+        " seconds, or the given time (100,5s)",
     )
     parser.add_argument("--no-record", action="store_true", help="Simulate only, write no trace")
     parser.add_argument(
@@ -90,16 +90,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cpu",
         action="store_true",
-        help="Also record CPU tensors, as device cpu; needs no GPU (each costs what recording a"
-        " block of the GPU costs)",
+        help="Also record CPU tensors, as device cpu; needs no GPU (each costs as much as"
+        " recording a block of the GPU)",
     )
     parser.add_argument(
         "--keep",
         default="all",
         metavar="WHAT",
         help="Keep this much in the file: all (every event), last:SIZE (the newest events, such as "
-        "last:2GiB), peak (peaks of devices and phases, a few MB however long the run); what grows "
-        "from step to step and requests that were refused are known of the whole run",
+        "last:2GiB), peak (peaks of devices and phases, a few MB however long the run); growth "
+        "from step to step and refused requests are kept for the whole run",
     )
     parser.add_argument(
         "--mode",
@@ -110,8 +110,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-command",
         action="store_true",
-        help="Leave the command line out of the trace (what looks like a key or a password in it is"
-        " left out anyway)",
+        help="Leave the command line out of the trace (words that look like keys or passwords"
+        " are always left out)",
     )
     parser.add_argument(
         "--report-on-signal",

@@ -114,7 +114,7 @@ def add_frames(parser: argparse.ArgumentParser) -> None:
     frames = [f"{meaning} ({name})" for name, meaning in option_words("frame").items()]
     add_frame_argument(
         parser,
-        f"Choose the line that stands for a stack: {_listed(frames)} (default: caller)",
+        f"Choose the line that represents a stack: {_listed(frames)} (default: caller)",
     )
     parser.add_argument(
         "--hide",
@@ -305,7 +305,7 @@ def add_whatif(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--unverified",
         action="store_true",
-        help="Predict, also where the model does not make the recorded run again",
+        help="Predict even if the model does not reproduce the recorded run",
     )
 
 
@@ -340,7 +340,7 @@ def add_terminal(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plain",
         action="store_true",
-        help="Print what a pipe gets: no columns, no colours, no tree",
+        help="Print as into a pipe: no columns, no colours, no tree",
     )
     parser.add_argument("--no-color", action="store_true", help="Use no colours (as NO_COLOR does)")
 

@@ -173,7 +173,7 @@ REPORTS = (
     ),
     Report(
         name="oom",
-        help="Show why memory ran out: what was asked, what held it, what would have fitted.",
+        help="Show why memory ran out: the request, the memory in use, what would have fitted.",
         examples="peakline oom train.peak\npeakline oom --nth 1 train.peak",
         options=(options.add_request, options.add_frames, options.refuse_where),
         top=6,

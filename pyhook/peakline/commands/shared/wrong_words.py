@@ -10,8 +10,8 @@ from peakline.base.output import did_you_mean
 
 _TRACE_ENDINGS = (".peak", ".peak.zst")
 _ATTACH = (
-    "peakline cannot be attached to a program that runs: start it with peakline run; of one that"
-    " was, peakline live PID shows what it holds"
+    "peakline cannot attach to a running program: start it with peakline run; then peakline live"
+    " PID shows the memory that it holds"
 )
 
 
@@ -46,4 +46,4 @@ def _problem_of_option(words: Sequence[str], known: Sequence[str]) -> str:
     if not at:
         return ""
     moved = shell_words([words[at], *words[:at], *words[at + 1 :]])
-    return f"options stand behind the command: peakline {moved}"
+    return f"options follow the command: peakline {moved}"
