@@ -96,7 +96,7 @@ from runs order by byte_ms desc, run_id {{limit}}""",
 
 REGRESSIONS = Question(
     name="regressions",
-    asks="Which lines grew since the version before? Mean bytes of a rank, by program and line",
+    asks="Which lines hold more than in the previous version? Mean bytes per rank, by program",
     sql=f"""{_CHOSEN},
 programs as (
   select coalesce(script, '') as script,
@@ -137,7 +137,7 @@ order by more_bytes desc, script, place {{limit}}""",
 
 GB_HOURS = Question(
     name="gb-hours",
-    asks="Which lines use the memory of the fleet? Bytes held at peaks, times hours of runs",
+    asks="Which lines use the memory of the fleet? Bytes at the peak, times hours of runs",
     sql=f"""{_CHOSEN},
 places as (
   select s.{{by}}_hash as place, file, min(s.line) as line, function,
