@@ -153,7 +153,7 @@ def digest_of_compiler(compiler: str) -> str:
 
 
 def _say(text: str) -> None:
-    """Tell the user about a long build."""
+    """Report a long build, or another cache folder, to the user."""
     say(f"peakline: {text}")
 
 

@@ -59,8 +59,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="Count only runs of this version, may be given several times; of regressions the one"
-        " before, then the one after (default: the two newest)",
+        help="Count only runs of this version, may be given several times; for regressions the old"
+        " one, then the new one (default: the two newest)",
     )
     parser.add_argument(
         "--by", choices=("line", "function"), default="", help="Rows are lines or functions"
@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_percent,
         default=0.9,
         metavar="PERCENT",
-        help="Of limits: show jobs that use this much of a device (default: 90)",
+        help="For limits: show jobs that use this much of a device (default: 90)",
     )
     parser.add_argument(
         "--top", type=_count, metavar="N", help=f"Show N rows, 0: all (default: {_TOP})"

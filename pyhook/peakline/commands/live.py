@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "source",
         metavar="PID|FILE",
-        help="A process that is recorded (or one above it), or its trace file",
+        help="A recorded process (or an ancestor of one), or its trace file",
     )
     parser.add_argument(
         "--interval",

@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         metavar="DIMENSIONS",
         help="The dimensions of the job, the last one varying fastest, as pp=2,dp=4,tp=2 (default:"
-        " as the process groups of the program are called)",
+        " from the names of its process groups)",
     )
     parser.add_argument(
         "--top",

@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files",
         nargs="+",
         metavar="PID|FILE",
-        help="A process that is recorded, or one above it (peakline run, torchrun: all their"
+        help="A recorded process, or an ancestor of one (peakline run, torchrun: all their"
         " ranks); or trace files",
     )
     parser.add_argument(

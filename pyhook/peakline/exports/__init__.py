@@ -48,7 +48,7 @@ FORMATS = {
     for one in (
         Format(
             "speedscope",
-            "flame graph of the live set at a moment, for speedscope.app",
+            "flame graph of the blocks live at a moment, for speedscope.app",
             ".speedscope.json",
             "speedscope:write",
             ("at",),
@@ -62,7 +62,7 @@ FORMATS = {
         ),
         Format(
             "pprof",
-            "the live set at a moment, for pprof",
+            "blocks live at a moment, for pprof",
             ".pb.gz",
             "stacks:write_pprof",
             ("at",),
@@ -83,7 +83,7 @@ FORMATS = {
         ),
         Format(
             "torch-snapshot",
-            "a file of torch.cuda.memory._dump_snapshot(), for pytorch.org/memory_viz",
+            "a snapshot as of torch.cuda.memory._dump_snapshot(), for pytorch.org/memory_viz",
             ".snapshot.pickle",
             "torch_snapshot:write",
             (),

@@ -55,7 +55,7 @@ _OPTIONS = (
         "peakline-simulate",
         "DEVICE",
         "",
-        "Simulate this device (default: h200 where there is no GPU)",
+        "Simulate this device (default: h200 if there is no GPU)",
     ),
     _Option(
         "peakline-traces", "FOLDER", "", "Keep the recordings here (default: they are removed)"

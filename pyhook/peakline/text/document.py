@@ -127,7 +127,7 @@ def _sentence(text: str, style: str, layout: Layout) -> Iterator[Line]:
 
 
 def _wrapped(text: str, room: int) -> list[str]:
-    """Return lines of whole words; a word that is longer is broken where the line ends."""
+    """Return lines of whole words; a word that is longer than a line is broken."""
     lines = [""]
     for word in text.split(" "):
         joined = f"{lines[-1]} {word}" if lines[-1] else word
@@ -249,7 +249,7 @@ def _fitting(table: Mapping[str, Any], layout: Layout) -> list[_Column]:
 
 
 def _lacks_room(columns: Sequence[_Column], spare: _Column, room: int) -> bool:
-    """Say whether a column goes: numbers for the last column, texts so that others stay whole."""
+    """Return whether to drop a column: a text if not all fit, a number if the last lacks room."""
     if spare.align == "left":
         return _total(columns) > room
     left = room - _total(columns[:-1]) - _GAP

@@ -116,8 +116,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--report-on-signal",
         action="store_true",
-        help="Write a report beside the trace, NAME.1.txt, when SIGUSR2 comes to the program, or to"
-        " peakline run: then of all ranks. The program runs on",
+        help="Write a report beside the trace, NAME.1.txt, when the program receives SIGUSR2;"
+        " if peakline run receives it, for all ranks. The program continues",
     )
     parser.add_argument(
         "--html", action="store_true", help="Also write the page of peakline html, beside the trace"
@@ -127,7 +127,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--quiet",
         action="count",
         default=0,
-        help="Print nothing at the end except the name of the trace; -qq: not that either",
+        help="Print nothing at the end except the name of the trace; -qq: print nothing",
     )
     parser.add_argument(
         "--top",

@@ -120,7 +120,7 @@ def add_frames(parser: argparse.ArgumentParser) -> None:
         "--hide",
         action="append",
         metavar="GLOB",
-        help="Pass over frames of these files (may be given several times)",
+        help="Skip frames of these files (may be given several times)",
     )
     parser.add_argument(
         "--symbols",
@@ -264,7 +264,7 @@ def add_fail_on_growth(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fail-on-growth",
         action="store_true",
-        help="Exit with status 1 when something grows, so slowly that it never matters excepted",
+        help="Exit with status 1 when something grows, unless too slowly to matter",
     )
 
 
@@ -299,7 +299,7 @@ def add_whatif(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--empty-cache-at",
         metavar="PHASE",
-        help="Call torch.cuda.empty_cache() where each of these phases begins (forward,"
+        help="Call torch.cuda.empty_cache() when each of these phases begins (forward,"
         " optimizer, step, a name of yours)",
     )
     parser.add_argument(

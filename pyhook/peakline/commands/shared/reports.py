@@ -146,7 +146,7 @@ REPORTS = (
     ),
     Report(
         name="tensors",
-        help="Show every tensor live at the peak: what it is, who made it, who freed it.",
+        help="Show every tensor live at the peak: its name, and the lines that made and freed it.",
         examples="peakline tensors --min 64MiB train.peak",
         options=(
             options.add_where,
