@@ -46,12 +46,12 @@ def sentence_of(error: Exception) -> str:
     reason = " ".join(str(error).split())[:_LONGEST]
     what = f"{kind}: {reason}" if reason else kind
     return (
-        f"this is a fault of peakline ({what}{_place_of(error)}); please report it, with the file;"
-        f" {_TRACEBACK}=1 shows where"
+        f"this is a fault of peakline ({what}{_location_of(error)}); please report it, with the"
+        f" file; {_TRACEBACK}=1 shows where"
     )
 
 
-def _place_of(error: Exception) -> str:
+def _location_of(error: Exception) -> str:
     """Return the innermost of our lines in the traceback of the error."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if frame.filename.startswith(str(_PACKAGE)):

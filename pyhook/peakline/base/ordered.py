@@ -31,10 +31,10 @@ class Ordered:
         """Add a number, at least 0."""
         at = min(bisect.bisect_left(self._lasts, number), len(self._lasts) - 1)
         bucket = self._buckets[at]
-        place = bisect.bisect_left(bucket, number)
-        if bucket[place : place + 1] == [number]:
+        index = bisect.bisect_left(bucket, number)
+        if bucket[index : index + 1] == [number]:
             return
-        bucket.insert(place, number)
+        bucket.insert(index, number)
         if len(bucket) > 2 * _BUCKET:
             self._buckets[at : at + 1] = [bucket[:_BUCKET], bucket[_BUCKET:]]
             self._lasts.insert(at, bucket[_BUCKET - 1])
@@ -45,10 +45,10 @@ class Ordered:
         """Remove a number if it is in the set."""
         at = bisect.bisect_left(self._lasts, number)
         bucket = self._buckets[at] if at < len(self._buckets) else []
-        place = bisect.bisect_left(bucket, number)
-        if bucket[place : place + 1] != [number]:
+        index = bisect.bisect_left(bucket, number)
+        if bucket[index : index + 1] != [number]:
             return
-        bucket.pop(place)
+        bucket.pop(index)
         if not bucket and len(self._buckets) > 1:
             del self._buckets[at], self._lasts[at]
         else:
@@ -57,9 +57,9 @@ class Ordered:
     def at_or_before(self, number: int) -> int | None:
         """Return the largest number that is at most this one."""
         at = min(bisect.bisect_left(self._lasts, number), len(self._lasts) - 1)
-        place = bisect.bisect_right(self._buckets[at], number)
-        if place:
-            return self._buckets[at][place - 1]
+        index = bisect.bisect_right(self._buckets[at], number)
+        if index:
+            return self._buckets[at][index - 1]
         return self._lasts[at - 1] if at else None
 
     def after(self, number: int) -> int | None:

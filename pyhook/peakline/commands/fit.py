@@ -112,14 +112,16 @@ def plan_attempts(args: argparse.Namespace) -> list[Attempt]:
     name, values = _sweep(args.sweep)
     if not name:
         return [Attempt(device, "", [*program, *args.program_arguments]) for device in devices]
-    place = "{" + name + "}"
-    if not any(place in word for word in args.program_arguments):
-        raise CommandError(f"--sweep {name}: the program's arguments (after --) have no {place}")
+    placeholder = "{" + name + "}"
+    if not any(placeholder in word for word in args.program_arguments):
+        raise CommandError(
+            f"--sweep {name}: the program's arguments (after --) have no {placeholder}"
+        )
     return [
         Attempt(
             device,
             value,
-            [*program, *(word.replace(place, value) for word in args.program_arguments)],
+            [*program, *(word.replace(placeholder, value) for word in args.program_arguments)],
         )
         for device in devices
         for value in values

@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     """Make the report of each trace."""
     options = report_options.report_options(args, _TOP)
     documents = []
-    for place, path in enumerate(args.files):
+    for number, path in enumerate(args.files):
         # The text and the page of one moment have the same number.
         name = _free_name(Path(path))
         if args.json:
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
         elif args.beside:
             _write(name.with_suffix(".txt"), _made(path, options))
         else:
-            write_report(("\n" if place else "") + _made(path, options))
+            write_report(("\n" if number else "") + _made(path, options))
         if args.html:
             _write_page(path, name.with_suffix(".html"), says=not args.json)
     if args.json:

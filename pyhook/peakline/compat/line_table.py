@@ -36,14 +36,16 @@ def print_table(is_chosen: Callable[[str], bool]) -> None:
     lines: dict[str, list[TableRow]] = defaultdict(list)
     for row in (row_of(TableRow, one) for one in document["rows"]):
         chosen = [one for one in row.stack if is_chosen(one.file)] or list(row.stack)
-        place = f"{chosen[0].file}:{chosen[0].line} ({chosen[0].function})" if chosen else row.key
-        lines[place].append(row)
+        location = (
+            f"{chosen[0].file}:{chosen[0].line} ({chosen[0].function})" if chosen else row.key
+        )
+        lines[location].append(row)
     cumulative = 0
-    for place, rows in sorted(lines.items(), key=lambda one: (-_bytes(one[1]), one[0])):
+    for location, rows in sorted(lines.items(), key=lambda one: (-_bytes(one[1]), one[0])):
         cumulative += _bytes(rows)
         count = sum(row.count for row in rows)
         sizes = [size_of(_bytes(rows)), size_of(cumulative), size_of(_median(rows))]
-        write_lines("  ".join([*sizes, str(count), place]))
+        write_lines("  ".join([*sizes, str(count), location]))
 
 
 def _bytes(rows: list[TableRow]) -> int:

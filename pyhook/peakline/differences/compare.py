@@ -109,6 +109,6 @@ def _row(row: Difference) -> dict[str, Any]:
 
 
 def _location(at: Line) -> dict[str, Any] | None:
-    if not at.is_place:
+    if not at.is_line_of_file:
         return None
     return {"file": at.file, "line": at.line, "function": at.function}

@@ -129,11 +129,11 @@ def annotations_of(verdicts: Iterable[Verdict]) -> list[str]:
             continue
         sentence = f"{verdict.name}: {verdict.sentence}"
         for one in verdict.blamed or [Blamed(sentence, "", 0)]:
-            place = (
+            location = (
                 f"file={_escaped(printable(one.file), ':,')},line={one.line}," if one.file else ""
             )
             text = _escaped(joined([sentence, one.text] if one.text != sentence else [sentence]))
-            lines.append(f"::error {place}title=peakline::{text}")
+            lines.append(f"::error {location}title=peakline::{text}")
     return lines
 
 

@@ -22,7 +22,7 @@ from typing import TypeVar
 from peakline.differences.side import Line, Row, Side
 
 Item = TypeVar("Item")
-Place = tuple[str, str]  # file, function
+FunctionKey = tuple[str, str]  # file, function
 
 _SAME_FUNCTIONS = 0.5  # overlap from which a file counts as renamed
 
@@ -48,7 +48,7 @@ def match(before: Side, after: Side) -> list[tuple[Row | None, Row | None]]:
 
 
 def _of_all(side: Side) -> Side:
-    named = [row for row in side.rows if not row.at.is_place]
+    named = [row for row in side.rows if not row.at.is_line_of_file]
     return replace(side, rows=(*side.lines, *named), lines=())
 
 
@@ -56,8 +56,8 @@ def _match_rows(before: Side, after: Side) -> list[tuple[Row | None, Row | None]
     files = match_files(before, after)
     old, new = _by_function(before.rows), _by_function(after.rows)
     pairs: list[tuple[Row | None, Row | None]] = []
-    for place, rows in old.items():
-        where = (files.get(place[0], ""), place[1]) if place[0] else place
+    for key, rows in old.items():
+        where = (files.get(key[0], ""), key[1]) if key[0] else key
         pairs += align(rows, new.pop(where, []))
     pairs += [(None, row) for rows in new.values() for row in rows]
     return pairs
@@ -82,7 +82,7 @@ def _frames_of(side: Side) -> Side:
     """Return the frames of all stacks as rows; the functions that a frame calls are its `via`."""
     sums: dict[Line, list[int]] = {}
     called: dict[Line, set[str]] = {}
-    callers: dict[Place, set[str]] = {}
+    callers: dict[FunctionKey, set[str]] = {}
     for row in side.rows:
         for at in set(row.stack):
             total = sums.setdefault(at, [0, 0])
@@ -97,7 +97,7 @@ def _frames_of(side: Side) -> Side:
         Row(at, size, count, tuple(sorted(called.get(at, ()))))
         for at, (size, count) in sums.items()
     )
-    found = {place: frozenset(names) for place, names in callers.items()}
+    found = {key: frozenset(names) for key, names in callers.items()}
     return Side(side.name, side.device, side.total_bytes, rows, found)
 
 
@@ -153,9 +153,9 @@ def likeness(one: Row, other: Row) -> float:
     Operators weigh most: the same line calls the same ones. Blocks and bytes come next, the line
     number weighs least.
     """
-    if one.at.is_place != other.at.is_place:
+    if one.at.is_line_of_file != other.at.is_line_of_file:
         return 0.0
-    if not one.at.is_place:
+    if not one.at.is_line_of_file:
         return 1.0 if one.at.key == other.at.key else 0.0
     operators = _jaccard(set(one.via), set(other.via)) if one.via or other.via else 1.0
     is_same_line = one.at.line == other.at.line
@@ -178,12 +178,12 @@ def _jaccard(one: set[Item], other: set[Item]) -> float:
     return len(one & other) / len(one | other) if one or other else 0.0
 
 
-def _by_function(rows: Iterable[Row]) -> dict[Place, list[Row]]:
-    found: dict[Place, list[Row]] = {}
+def _by_function(rows: Iterable[Row]) -> dict[FunctionKey, list[Row]]:
+    found: dict[FunctionKey, list[Row]] = {}
     for row in rows:
         at: Line = row.at
-        place = (at.file, at.function) if at.is_place else ("", at.key)
-        found.setdefault(place, []).append(row)
+        key = (at.file, at.function) if at.is_line_of_file else ("", at.key)
+        found.setdefault(key, []).append(row)
     return found
 
 
@@ -191,7 +191,7 @@ def _files_of(rows: Iterable[Row]) -> dict[str, set[str]]:
     """Return the functions of each file."""
     found: dict[str, set[str]] = {}
     for row in rows:
-        if row.at.is_place:
+        if row.at.is_line_of_file:
             found.setdefault(row.at.file, set()).add(row.at.function)
     return found
 

@@ -24,7 +24,7 @@ class Line:
     function: str = ""
 
     @property
-    def is_place(self) -> bool:
+    def is_line_of_file(self) -> bool:
         """Whether it is a line of a file."""
         return bool(self.file)
 
@@ -114,13 +114,13 @@ def _row(one: TableRow | AllocatorRow, by: str) -> Row:
     at = Line(one.key)
     if by == "line" and one.location is not None:
         at = _line(one.location, one.key)
-    places = one.stack if by == "stack" and isinstance(one, TableRow) else ()
-    return Row(at, one.bytes, one.count, via, tuple(_line(place, "") for place in places))
+    frames = one.stack if by == "stack" and isinstance(one, TableRow) else ()
+    return Row(at, one.bytes, one.count, via, tuple(_line(frame, "") for frame in frames))
 
 
-def _line(place: Location, key: str) -> Line:
-    function = place.qualified_name or place.function or ""
-    return Line(key, place.file, place.line or 0, function)
+def _line(frame: Location, key: str) -> Line:
+    function = frame.qualified_name or frame.function or ""
+    return Line(key, frame.file, frame.line or 0, function)
 
 
 def _lines_of(recording: Recording, options: Options) -> tuple[Row, ...]:
@@ -139,6 +139,6 @@ def _callers_of(recording: Recording, options: Options) -> dict[tuple[str, str],
     callers: dict[tuple[str, str], set[str]] = {}
     for row in stacks:
         for inner, outer in zip(row.stack, row.stack[1:], strict=False):
-            place = (inner.file, inner.qualified_name or inner.function or "")
-            callers.setdefault(place, set()).add(outer.qualified_name or outer.function or "")
-    return {place: frozenset(found) for place, found in callers.items()}
+            frame = (inner.file, inner.qualified_name or inner.function or "")
+            callers.setdefault(frame, set()).add(outer.qualified_name or outer.function or "")
+    return {frame: frozenset(found) for frame, found in callers.items()}

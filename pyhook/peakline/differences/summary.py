@@ -43,7 +43,7 @@ def summary_of(recording: Recording) -> dict[str, Any]:
             "count": row.count,
             "via": list(row.via),
         }
-        if row.at.is_place
+        if row.at.is_line_of_file
         else {"name": row.at.key, "bytes": row.bytes, "count": row.count}
         for row in lines.rows
     ]

@@ -68,7 +68,7 @@ def _rows(rows: list[Difference], shorten: Callable[[str, int], str]) -> list[st
             signed(row.delta_bytes),
             size_of(row.bytes_before) if row.before else "-",
             size_of(row.bytes_after) if row.after else "-",
-            _place(row),
+            _location_lines(row),
         )
         for row in rows
     ]
@@ -76,14 +76,14 @@ def _rows(rows: list[Difference], shorten: Callable[[str, int], str]) -> list[st
     rows_of_text = (heads, *cells)
     lines = []
     for cell, numbers in zip(rows_of_text, columns([one[:3] for one in rows_of_text]), strict=True):
-        place = cell[3]
-        lines.append(f"{numbers}  {shorten(place[0], len(numbers) + 2)}")
-        lines += [" " * (len(numbers) + 4) + one for one in place[1:]]
+        location = cell[3]
+        lines.append(f"{numbers}  {shorten(location[0], len(numbers) + 2)}")
+        lines += [" " * (len(numbers) + 4) + one for one in location[1:]]
     return lines
 
 
-def _place(row: Difference) -> list[str]:
-    if not row.at.is_place or not row.has_moved or row.before is None:
+def _location_lines(row: Difference) -> list[str]:
+    if not row.at.is_line_of_file or not row.has_moved or row.before is None:
         return row.at.key.split(" <- ")  # a stack has a line per frame
     was, is_now = row.before.at, row.at
     if was.file == is_now.file:

@@ -198,17 +198,17 @@ def _site_rows(
     script = script_folder(meta.get("argv", ""), directory)
     found: dict[tuple[str, int, str], Row] = {}
     for row in outline["rows"]["line"]:
-        place = file, line, function = _place_of(row, directory, script)
+        site = file, line, function = _site_of(row, directory, script)
         total = {"total_allocated_bytes": allocated.get(row["key"])}
-        if place in found:
+        if site in found:
             parts = {**_held(row), **total, "median_bytes": 0}
             for name, part in parts.items():
-                whole = found[place][name]
-                found[place][name] = None if whole is None or part is None else whole + part
+                whole = found[site][name]
+                found[site][name] = None if whole is None or part is None else whole + part
             continue
-        hashes = {"line_hash": stable_hash(*place), "function_hash": stable_hash(file, function)}
+        hashes = {"line_hash": stable_hash(*site), "function_hash": stable_hash(file, function)}
         named = {"file": file, "line": line, "function": function}
-        found[place] = {"rank_id": number, **hashes, **named, **_held(row), **total}
+        found[site] = {"rank_id": number, **hashes, **named, **_held(row), **total}
     return list(found.values())
 
 
@@ -217,9 +217,9 @@ def _held(row: dict[str, Any]) -> Row:
     return {**held, "blocks": row["count"]}
 
 
-def _place_of(row: dict[str, Any], directory: str, script: str) -> tuple[str, int, str]:
-    place = row["location"]
-    if place is None:
+def _site_of(row: dict[str, Any], directory: str, script: str) -> tuple[str, int, str]:
+    location = row["location"]
+    if location is None:
         return "", 0, row["key"]
-    function = place["qualified_name"] or place["function"] or ""
-    return normalised_file(place["file"], directory, script), place["line"] or 0, function
+    function = location["qualified_name"] or location["function"] or ""
+    return normalised_file(location["file"], directory, script), location["line"] or 0, function

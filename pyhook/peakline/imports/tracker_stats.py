@@ -116,12 +116,12 @@ def _write(
         made.setdefault(piece.begin, []).append(piece)
     phases = _Phases(writer, markers)
     stream, address, tick = writer.stream(0), 1 << 40, 0
-    for place, (index, name, _) in enumerate(levels):
-        tick = (place + 1) * _TICKS
+    for position, (index, name, _) in enumerate(levels):
+        tick = (position + 1) * _TICKS
         phases.reach(index, tick)
-        for ordinal, size in ends.pop(place, []):
+        for ordinal, size in ends.pop(position, []):
             writer.free(tick, ordinal, size, PLAIN_FREE, 0)
-        for piece in made.get(place, []):
+        for piece in made.get(position, []):
             size = piece.bytes
             ordinal = writer.alloc(tick, _context(writer, name), 0, stream, size, size, address)
             address += size

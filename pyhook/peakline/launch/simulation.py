@@ -81,10 +81,10 @@ def _read_lines(notes: Path) -> Iterator[str]:
     yield ""
     yield "The program read these values from the GPU; simulated, they were taken as 0:"
     for line, count in counts.most_common(_READS_SHOWN):
-        place, operator, effect = line.split("\t")
+        location, operator, effect = line.split("\t")
         more = "at least " if count >= _MOST_NOTED else ""
         times = f"{more}{count:,} time{'s' * (count > 1)}"
-        yield f"  {place}  {operator}  {times}  {_EFFECTS.get(effect, effect)}"
+        yield f"  {location}  {operator}  {times}  {_EFFECTS.get(effect, effect)}"
     if len(counts) > _READS_SHOWN:
         yield f"  ... {len(counts) - _READS_SHOWN} more lines"
     if harmless:

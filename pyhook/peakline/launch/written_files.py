@@ -87,10 +87,10 @@ def _find_saved_in_memory(notes: _Notes) -> None:
     """Mark files that have the content of a checkpoint made in memory as checkpoints."""
     lengths = {length for length, _crc in notes.digests}
     for path in notes.paths("O", "P") if lengths else []:
-        place = Path(_hidden(path) if notes.states[path] == "P" else path)
-        if place.is_symlink() or not place.is_file() or place.stat().st_size not in lengths:
+        file = Path(_hidden(path) if notes.states[path] == "P" else path)
+        if file.is_symlink() or not file.is_file() or file.stat().st_size not in lengths:
             continue
-        if (place.stat().st_size, _crc_of(place)) in notes.digests:
+        if (file.stat().st_size, _crc_of(file)) in notes.digests:
             notes.states[path] = "C" if notes.states[path] == "P" else "N"
 
 

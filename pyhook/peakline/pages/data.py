@@ -66,8 +66,8 @@ def _decoded(columns: list[dict[str, Any]], data: bytes) -> dict[str, NDArray[np
         planes = np.frombuffer(data, np.uint8, size, at).reshape(column["width"], -1)
         at += size
         numbers = np.zeros(column["count"], np.int64)
-        for place, plane in enumerate(planes):
-            numbers |= plane.astype(np.int64) << (8 * place)
+        for position, plane in enumerate(planes):
+            numbers |= plane.astype(np.int64) << (8 * position)
         if column["coding"] != "plain":
             numbers = np.where(numbers & 1, -(numbers + 1) // 2, numbers // 2)
         decoded[column["name"]] = np.cumsum(numbers) if column["coding"] == "delta" else numbers
@@ -86,5 +86,7 @@ def stacking_order(categories: list[str]) -> list[int]:
     script = (_ASSETS / "page.js").read_text(encoding="utf-8")
     found = re.search(r"const STACKING = (\[[^\]]+\])", script)
     order: list[str] = json.loads(found[1]) if found else []
-    places = {name: place for place, name in enumerate(order)}
-    return sorted(range(len(categories)), key=lambda i: places.get(categories[i], len(places)))
+    positions = {name: position for position, name in enumerate(order)}
+    return sorted(
+        range(len(categories)), key=lambda i: positions.get(categories[i], len(positions))
+    )

@@ -93,8 +93,8 @@ def draw_modules(axes: Axes, table: dict[str, Any], top: int) -> None:
     """Draw the modules that hold most, from `table --by module --json`."""
     rows = table["rows"][:top]
     colour = category_colours()["parameter"]
-    places = np.arange(len(rows))
-    axes.barh(places, [row["bytes"] for row in rows], color=colour)
+    positions = np.arange(len(rows))
+    axes.barh(positions, [row["bytes"] for row in rows], color=colour)
     _label_bars(axes, [_short(row["key"]) for row in rows], [row["bytes"] for row in rows])
 
 
@@ -132,14 +132,14 @@ def _draw_bars(
 ) -> None:
     """Draw horizontal bars, split by category, the first on top."""
     colours = category_colours()
-    places = np.arange(len(labels))
+    positions = np.arange(len(labels))
     sums = [sum(split) for split in splits]
     left = np.zeros(len(labels))
     for i in stacking_order(categories):
         widths = np.array([split[i] for split in splits], float)
         if widths.max(initial=0) >= _SMALLEST_SHARE * max(sums, default=1) and widths.any():
             colour = colours.get(categories[i], colours["unknown"])
-            axes.barh(places, widths, left=left, color=colour, label=categories[i])
+            axes.barh(positions, widths, left=left, color=colour, label=categories[i])
         left += widths
     _label_bars(axes, labels, sums)
     axes.legend(loc="lower right", frameon=False)
@@ -147,8 +147,8 @@ def _draw_bars(
 
 def _label_bars(axes: Axes, labels: list[str], sums: list[int]) -> None:
     most = max([1, *sums])
-    for place, one in enumerate(sums):
-        axes.text(one + most * 0.01, place, size_of(one), va="center")
+    for position, one in enumerate(sums):
+        axes.text(one + most * 0.01, position, size_of(one), va="center")
     axes.set_yticks(np.arange(len(labels)), labels)
     axes.invert_yaxis()
     axes.set_xlim(0, most * 1.18)

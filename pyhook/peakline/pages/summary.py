@@ -119,7 +119,7 @@ def _free_then(refused: dict[str, Any]) -> str:
     return f"{size_of(refused['free_bytes'])} was free"
 
 
-def _place(page: dict[str, Any]) -> str:
+def _step_and_phase(page: dict[str, Any]) -> str:
     """Return the step and phase of the peak; empty if there are none."""
     at = page["peak"]["seconds"]
     inside = [
@@ -140,7 +140,7 @@ def at_the_peak(page: dict[str, Any]) -> str:
 
 def _answer(page: dict[str, Any]) -> str:
     peak = page["peak"]
-    facts = [text_of(_place(page))] if _place(page) else []
+    facts = [text_of(_step_and_phase(page))] if _step_and_phase(page) else []
     facts.append(f"{peak['seconds']:.3f} s")
     total = memory_of_device(page["run"]["meta"], page["device"])
     if total:

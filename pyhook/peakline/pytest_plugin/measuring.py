@@ -174,23 +174,23 @@ def _bytes_at(
 def _lines_of(count: int, key: str, frames: int) -> list[str]:
     """Return the key of a row as lines: the innermost frames, the size before the first."""
     size = size_of(count)
-    places = _from_outside_torch(_without_pytest(key.split(_BETWEEN_FRAMES)))
+    locations = _from_outside_torch(_without_pytest(key.split(_BETWEEN_FRAMES)))
     indent = " " * (len(size) + 2)
-    lines = [f"{size}  {places[0]}", *(indent + place for place in places[1:frames])]
-    return [*lines, f"{indent}..."] if 1 < frames < len(places) else lines
+    lines = [f"{size}  {locations[0]}", *(indent + location for location in locations[1:frames])]
+    return [*lines, f"{indent}..."] if 1 < frames < len(locations) else lines
 
 
-def _without_pytest(places: list[str]) -> list[str]:
+def _without_pytest(locations: list[str]) -> list[str]:
     """Return the frames up to the one that pytest (or unittest) called."""
-    is_outside = (place.startswith(_RUNNERS) or _UNITTEST in place for place in places)
-    end = next((i for i, found in enumerate(is_outside) if found and i > 0), len(places))
-    return places[:end]
+    is_outside = (location.startswith(_RUNNERS) or _UNITTEST in location for location in locations)
+    end = next((i for i, found in enumerate(is_outside) if found and i > 0), len(locations))
+    return locations[:end]
 
 
-def _from_outside_torch(places: list[str]) -> list[str]:
+def _from_outside_torch(locations: list[str]) -> list[str]:
     """Return the frames from the line that tables show; deep models have many of torch below."""
-    start = next((i for i, place in enumerate(places) if not place.startswith(_TORCH)), 0)
-    return places[start:]
+    start = next((i for i, location in enumerate(locations) if not location.startswith(_TORCH)), 0)
+    return locations[start:]
 
 
 def _more(count: int) -> list[str]:

@@ -64,18 +64,18 @@ def _of_program(document: dict[str, Any], trace: Trace) -> str:
     every = int(rows[0]["steps_per_rise"])
     rises = f" (every {every} {units})" if every > 1 else ""
     size = size_of(rows[0]["bytes_per_step"])
-    return f"grows {size} per {unit}{rises} at {place_of(rows[0], trace)}{also}"
+    return f"grows {size} per {unit}{rises} at {location_of(rows[0], trace)}{also}"
 
 
 def _of_reserved(document: dict[str, Any], trace: Trace) -> str:
     growth = document["reserved_growth"]
     if growth is None or not growth["is_certain"]:
         return ""
-    place = f"; made at {place_of(growth['rows'][0], trace)}" if growth["rows"] else ""
+    where = f"; made at {location_of(growth['rows'][0], trace)}" if growth["rows"] else ""
     return (
         f"reserved memory grows from {size_of(growth['begin_bytes'])} to"
         f" {size_of(growth['end_bytes'])} while allocated is never above"
-        f" {size_of(growth['allocated_bytes'])}, {growth['sentence']}{place}"
+        f" {size_of(growth['allocated_bytes'])}, {growth['sentence']}{where}"
     )
 
 
@@ -85,11 +85,11 @@ def _of_inputs(document: dict[str, Any]) -> str:
     row = max(rows, key=lambda one: int(one["total_bytes"]), default=None)
     if row is None or row["total_bytes"] * SHARE_SHOWN < document["peak_bytes"]:
         return ""
-    place = str(row["key"]).split(" (")[0]
-    return f"{row['sentence']} at {place}: it grows because its inputs do"
+    where = str(row["key"]).split(" (")[0]
+    return f"{row['sentence']} at {where}: it grows because its inputs do"
 
 
-def place_of(row: dict[str, Any], trace: Trace) -> str:
+def location_of(row: dict[str, Any], trace: Trace) -> str:
     """Return the file and line of a row, and its code if the file is unchanged."""
     location = row["location"]
     if location is None or location["line"] is None or location["native"]:
@@ -97,5 +97,5 @@ def place_of(row: dict[str, Any], trace: Trace) -> str:
     lines = read_unchanged(location["file"], int(trace.info()["start_realtime_ns"]))
     number = int(location["line"])
     code = " ".join(lines[number - 1].split()) if number <= len(lines) else ""
-    place = str(row["key"]).split(" (")[0]
-    return f"{place} {code}" if code else str(row["key"])
+    where = str(row["key"]).split(" (")[0]
+    return f"{where} {code}" if code else str(row["key"])

@@ -53,7 +53,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Place:
+class Coordinate:
     """All processes with one index along a dimension. Bytes."""
 
     dimension: str
@@ -117,7 +117,7 @@ def compare_rows(processes: Sequence[Process], by: str) -> list[Row]:
     return sorted(rows, key=lambda row: (-row.spread_bytes, -row.max_bytes, row.key))
 
 
-def compare_places(processes: Sequence[Process]) -> list[Place]:
+def compare_coordinates(processes: Sequence[Process]) -> list[Coordinate]:
     """Return the peaks by index along every dimension with several indexes."""
     peaks: dict[tuple[str, int], list[int]] = defaultdict(list)
     for one in processes:
@@ -127,7 +127,7 @@ def compare_places(processes: Sequence[Process]) -> list[Place]:
     for dimension, _ in peaks:
         count_of[dimension] += 1
     return [
-        Place(dimension, index, len(found), median_of(found), max(found))
+        Coordinate(dimension, index, len(found), median_of(found), max(found))
         for (dimension, index), found in sorted(peaks.items())
         if count_of[dimension] > 1
     ]

@@ -27,12 +27,12 @@ def found_coordinates(members: Sequence[Member]) -> dict[int, dict[str, int]]:
     for one in members:
         if one.rank is None:
             continue
-        places = found.setdefault(one.rank, {})
+        indexes = found.setdefault(one.rank, {})
         for group in one.groups:
             name = _dimension(group.name)
             is_part = len(group.ranks) > 1 and one.rank in group.ranks
             if name and is_part:
-                places.setdefault(name, group.ranks.index(one.rank))
+                indexes.setdefault(name, group.ranks.index(one.rank))
     return found
 
 
@@ -62,8 +62,8 @@ def given_coordinates(mesh: str, world_size: int) -> dict[int, dict[str, int]]:
     found: dict[int, dict[str, int]] = {}
     for rank in range(world_size):
         rest = rank
-        places: dict[str, int] = {}
+        indexes: dict[str, int] = {}
         for name, size in reversed(sizes):
-            rest, places[name] = divmod(rest, size)
-        found[rank] = dict(reversed(places.items()))
+            rest, indexes[name] = divmod(rest, size)
+        found[rank] = dict(reversed(indexes.items()))
     return found

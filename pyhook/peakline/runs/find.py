@@ -106,10 +106,10 @@ def _read(path: Path) -> Member | str:
 
 
 def _sorted(members: Sequence[Member]) -> tuple[Member, ...]:
-    def place(one: Member) -> tuple[bool, int, int, float]:
+    def order(one: Member) -> tuple[bool, int, int, float]:
         return (one.rank is None, one.rank or 0, -one.attempt, one.started)
 
-    return tuple(sorted(members, key=place))
+    return tuple(sorted(members, key=order))
 
 
 def grouped(members: Sequence[Member]) -> Iterator[list[Member]]:

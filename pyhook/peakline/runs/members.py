@@ -75,8 +75,8 @@ def _groups(meta: dict[str, str]) -> tuple[Group, ...]:
     groups = []
     number = 0
     while (text := meta.get(f"process_group.{number}")) is not None:
-        place = json.loads(text)
-        groups.append(Group(place["name"], read_ranks(place["ranks"])))
+        described = json.loads(text)
+        groups.append(Group(described["name"], read_ranks(described["ranks"])))
         number += 1
     return tuple(groups)
 

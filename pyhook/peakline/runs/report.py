@@ -8,11 +8,11 @@ from typing import Any
 
 from peakline.base.sizes import median_of
 from peakline.runs.compare import (
+    Coordinate,
     Outlier,
-    Place,
     Process,
     Row,
-    compare_places,
+    compare_coordinates,
     compare_rows,
     find_outliers,
     process_of,
@@ -30,7 +30,7 @@ class Comparison:
     by: str
     processes: tuple[Process, ...]
     rows: tuple[Row, ...]
-    places: tuple[Place, ...]
+    coordinates: tuple[Coordinate, ...]
     outliers: tuple[Outlier, ...]
     unreadable: tuple[str, ...]
 
@@ -92,7 +92,7 @@ def compare_run(
         by,
         tuple(processes),
         tuple(compare_rows(processes, by)),
-        tuple(compare_places(processes)),
+        tuple(compare_coordinates(processes)),
         tuple(find_outliers(processes, by)),
         tuple(unreadable),
     )
@@ -130,13 +130,13 @@ def document_of(comparison: Comparison) -> dict[str, Any]:
         ],
         "dimensions": [
             {
-                "dimension": place.dimension,
-                "index": place.index,
-                "process_count": place.count,
-                "median_bytes": place.median_bytes,
-                "max_bytes": place.max_bytes,
+                "dimension": coordinate.dimension,
+                "index": coordinate.index,
+                "process_count": coordinate.count,
+                "median_bytes": coordinate.median_bytes,
+                "max_bytes": coordinate.max_bytes,
             }
-            for place in comparison.places
+            for coordinate in comparison.coordinates
         ],
         "outliers": [
             {

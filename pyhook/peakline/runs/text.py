@@ -24,7 +24,7 @@ def comparison_text(comparison: Comparison, top: int, shorten: Shorten) -> list[
     parts = [
         _headline(comparison),
         _processes(comparison, top, shorten),
-        *([_places(comparison)] if comparison.places else []),
+        *([_coordinates(comparison)] if comparison.coordinates else []),
         *(_outlier(one) for one in comparison.outliers[: top or None]),
         _rows(comparison, top, shorten),
     ]
@@ -115,12 +115,16 @@ def _where(one: Process) -> str:
     return f"{one.member.host}, device {one.device}{moment}"
 
 
-def _places(comparison: Comparison) -> list[str]:
+def _coordinates(comparison: Comparison) -> list[str]:
     cells = [
-        (f"{place.dimension} {place.index}", size_of(place.median_bytes), size_of(place.max_bytes))
-        for place in comparison.places
+        (
+            f"{coordinate.dimension} {coordinate.index}",
+            size_of(coordinate.median_bytes),
+            size_of(coordinate.max_bytes),
+        )
+        for coordinate in comparison.coordinates
     ]
-    counts = (f"{place.count} ranks" for place in comparison.places)
+    counts = (f"{coordinate.count} ranks" for coordinate in comparison.coordinates)
     return table_lines(("Along", "Median peak", "Max", "Of"), cells, counts, lambda text, _: text)
 
 

@@ -107,11 +107,11 @@ def _branches_below(
     return [
         _Branch(
             node,
-            parent.others + (marks.last_branch if place == last else marks.branch),
-            parent.others + ("  " if place == last else marks.trunk),
+            parent.others + (marks.last_branch if position == last else marks.branch),
+            parent.others + ("  " if position == last else marks.trunk),
             is_left_out,
         )
-        for place, (node, is_left_out) in reversed(list(enumerate(begins)))
+        for position, (node, is_left_out) in reversed(list(enumerate(begins)))
     ]
 
 

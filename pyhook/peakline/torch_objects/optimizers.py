@@ -114,8 +114,8 @@ class Optimizers:
     def _report_optimizer(self, optimizer: Any) -> None:
         parameters = list(optimized(optimizer))
         triples: list[int] = []
-        for place, parameter in parameters:
-            known = self._parameters.of_optimizer(optimizer, place, parameter)
+        for path, parameter in parameters:
+            known = self._parameters.of_optimizer(optimizer, path, parameter)
             self._parameters.add(triples, parameter, known.storage)
         self._recorder.report_tensors(self._recorder.PARAMETER, triples)
         self._parameters.report_gradients(optimizer)
@@ -124,7 +124,7 @@ class Optimizers:
     def _report_state(self, optimizer: Any, parameters: list[tuple[str, Any]]) -> None:
         class_name = type(optimizer).__name__
         tensor_class = self._tensor_class
-        names = {id(parameter): place for place, parameter in parameters}
+        names = {id(parameter): path for path, parameter in parameters}
         triples: list[int] = []
         for key, state in list(optimizer.state.items()):
             known = None

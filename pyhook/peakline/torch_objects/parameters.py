@@ -133,26 +133,26 @@ class Parameters:
         """Return whether this object is known."""
         return self._recorder.watch(parameter) in self._parameters
 
-    def of_optimizer(self, optimizer: Any, place: str, parameter: Any) -> Parameter:
+    def of_optimizer(self, optimizer: Any, path: str, parameter: Any) -> Parameter:
         """Return a parameter of an optimizer, which may belong to no module."""
         known = self._parameters.get(self._recorder.watch(parameter))
         if known is not None:
             return known
-        return self._know_parameter(parameter, f"{type(optimizer).__name__}.{place}", "", 0)
+        return self._know_parameter(parameter, f"{type(optimizer).__name__}.{path}", "", 0)
 
     def report_gradients(self, optimizer: Any) -> None:
         """Report the gradients of an optimizer by reading its parameters one by one."""
         triples: list[int] = []
-        for place, parameter in optimized(optimizer):
-            self._add_gradient(triples, parameter, self.of_optimizer(optimizer, place, parameter))
+        for path, parameter in optimized(optimizer):
+            self._add_gradient(triples, parameter, self.of_optimizer(optimizer, path, parameter))
         self._recorder.report_tensors(self._recorder.GRADIENT, self._joined(triples))
 
     def follow_gradients(self, optimizer: Any) -> object:
         """Let the recorder follow an optimizer's gradients, or, if it cannot, the parameters."""
         followed: list[int] = []
         all_are_plain = True
-        for place, parameter in optimized(optimizer):
-            known = self.of_optimizer(optimizer, place, parameter)
+        for path, parameter in optimized(optimizer):
+            known = self.of_optimizer(optimizer, path, parameter)
             all_are_plain = all_are_plain and known.is_plain
             followed += (parameter._cdata, known.gradient)
         return self._recorder.follow_gradients(

@@ -44,8 +44,8 @@ class ProcessGroups:
             if group is world.default_pg:
                 self._report_rank(base.rank(group), len(ranks))
         for number, (group, ranks) in enumerate(groups[:_MOST_GROUPS]):
-            place = {"name": _name_of(base, group), "ranks": written_ranks(sorted(ranks))}
-            self._recorder.put_meta(f"process_group.{number}", json.dumps(place))
+            facts = {"name": _name_of(base, group), "ranks": written_ranks(sorted(ranks))}
+            self._recorder.put_meta(f"process_group.{number}", json.dumps(facts))
 
     def _report_rank(self, rank: int, world_size: int) -> None:
         self._recorder.put_meta("rank", str(rank))

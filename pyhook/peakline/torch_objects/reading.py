@@ -74,9 +74,9 @@ def unwrapped(module: Any) -> Any:
 def optimized(optimizer: Any) -> Iterator[tuple[str, Any]]:
     """Yield the parameters of an optimizer with their locations in it."""
     for group_number, group in enumerate(optimizer.param_groups):
-        place = f"param_groups[{group_number}].params"
+        path = f"param_groups[{group_number}].params"
         for parameter in group["params"]:
-            yield place, parameter
+            yield path, parameter
 
 
 def tensors_in(value: Any, tensor_class: type, depth: int = 4) -> Iterator[tuple[str, Any]]:

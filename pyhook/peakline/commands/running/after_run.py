@@ -26,7 +26,7 @@ from peakline.terminal.report import show_report
 if TYPE_CHECKING:
     pass
 
-_PLACES_SHOWN = 8
+_NAMES_SHOWN = 8
 _AUTOPSY_ROWS = 5  # of each of its tables, so that all fits on one screen
 _CAUSE = "the cause, and what to change"
 _ADVICE = "what would lower the peak, and by how much"
@@ -129,8 +129,8 @@ def _say_why(ran_out: Sequence[_Recorded], count: int) -> None:
     with reading(str(first.path)) as trace:
         show_report(trace, "oom", sys.stderr, {"top": _AUTOPSY_ROWS, "cwd": here()})
     if others:
-        names = ", ".join(one.path.name for one in others[:_PLACES_SHOWN])
-        more = f" and {len(others) - _PLACES_SHOWN} more" if len(others) > _PLACES_SHOWN else ""
+        names = ", ".join(one.path.name for one in others[:_NAMES_SHOWN])
+        more = f" and {len(others) - _NAMES_SHOWN} more" if len(others) > _NAMES_SHOWN else ""
         say(f"Other processes ran out of memory, too: {names}{more}")
 
 
@@ -161,10 +161,12 @@ def report_unmatched(paths: list[Path], rules: Sequence[str]) -> None:
         for trace in traces
         for read in json.loads(trace.report("table", json=True, top=1))["value_reads"]
     ]
-    places = dict.fromkeys(f"{_line_of(read)} ({read['operator'] or 'a copy'})" for read in reads)
-    if places:
-        names = ", ".join(list(places)[:_PLACES_SHOWN])
-        more = f" and {len(places) - _PLACES_SHOWN} more" if len(places) > _PLACES_SHOWN else ""
+    locations = dict.fromkeys(
+        f"{_line_of(read)} ({read['operator'] or 'a copy'})" for read in reads
+    )
+    if locations:
+        names = ", ".join(list(locations)[:_NAMES_SHOWN])
+        more = f" and {len(locations) - _NAMES_SHOWN} more" if len(locations) > _NAMES_SHOWN else ""
         say(f"peakline: it read values at {names}{more}")
     else:
         say("peakline: it read no value that a simulated GPU does not have")

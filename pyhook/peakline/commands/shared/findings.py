@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from peakline.base.engine import report_engine
 from peakline.base.files import here
 from peakline.base.sizes import size_of
-from peakline.recording.growth import SHARE_SHOWN, place_of
+from peakline.recording.growth import SHARE_SHOWN, location_of
 
 if TYPE_CHECKING:
     from peakline._report import Trace
@@ -29,6 +29,6 @@ def fault_line(trace: Trace, event_count: int) -> str:
         size = one["saves_bytes"] or one["held_bytes"]
         if one["kind"] == "fault" and size * SHARE_SHOWN >= document["peak_bytes"]:
             title = f"{one['title'][0].lower()}{one['title'][1:]}"
-            place = f" at {place_of(one, trace)}" if one["key"] else ""
-            return f"{size_of(size)} of the peak: {title}{place}"
+            where = f" at {location_of(one, trace)}" if one["key"] else ""
+            return f"{size_of(size)} of the peak: {title}{where}"
     return ""
