@@ -37,7 +37,7 @@ std::string figure_of(const Advice& advice) {
     return figure.insert(0, kFigureWidth - std::min(kFigureWidth, figure.size()), ' ');
 }
 
-// An empty line, then its figure beside its lines.
+// Shows an empty line, then the figure beside the sentences of one piece of advice.
 void show(Document& document, const PathDisplay& paths, const Advice& advice) {
     std::vector<CellLine> lines = {{advice.title}};
     if (const std::string line = label_text(paths, advice.line); !line.empty()) {
@@ -63,7 +63,7 @@ std::string peak_text(const AdviseReport& report) {
     return text + (found.step.has_value() ? " of step " + std::to_string(*found.step) : "");
 }
 
-// Explains the words before the figures, as far as they are shown.
+// Explains "saves" and "holds", each only if it is shown.
 void put_legend(Document& document, const std::vector<Advice>& shown) {
     const auto has_figure = [](const Advice& one) { return one.saves_bytes.has_value(); };
     const bool has_known = std::any_of(shown.begin(), shown.end(), has_figure);

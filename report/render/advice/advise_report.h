@@ -1,4 +1,4 @@
-// `advise`: what would lower the peak. JSON schema: JSON.md.
+// `advise`: changes that would lower the peak. JSON schema: JSON.md.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@ struct AdviseReport {
     PathDisplay paths;
 };
 
-// An array, as the value of an open key.
+// Writes an array, as the value of an open key.
 void put_pieces_of_advice(JsonWriter& json,
                           const PathDisplay& paths,
                           const std::vector<Advice>& advice,
                           uint64_t top);
-// The field `key`, the same; for people each piece with its figure, line, evidence and change.
-// `top`: so many of them; 0: all.
+// Writes the same as the field `key`. People see the figure, line, evidence and change of each
+// piece. `top`: number of pieces; 0: all.
 void put_pieces_of_advice(Document& document,
                           const char* key,
                           const PathDisplay& paths,
