@@ -131,12 +131,13 @@ void put_head(Document& document, const StateReport& report, const ReservedCause
     document.show_empty_line();
 }
 
-// What most of a cell is: the block or the free piece that covers most of it.
+// Characters of free pieces in the map; put_map() adds the legend.
 char character_of(FreeCause cause) {
     constexpr char kCells[] = {' ', '.', '_', ':', '-'};
     return kCells[static_cast<size_t>(cause)];
 }
 
+// Each cell shows the block or the free piece that covers most of it.
 std::string cells_of(const StateReport& report, const StateSegment& segment, size_t count) {
     std::string cells(count, ' ');
     std::vector<uint64_t> most(count, 0);
@@ -171,7 +172,7 @@ std::string kind_of(const StateSegment& segment) {
     return text;
 }
 
-// In the order of their addresses.
+// Sorted by address.
 void put_segments(JsonWriter& json, const StateReport& report) {
     json.key("segments").begin_array();
     for (const StateSegment& segment : report.state.segments) {
@@ -198,7 +199,7 @@ void put_segments(JsonWriter& json, const StateReport& report) {
     json.end_array();
 }
 
-// The largest first.
+// Largest segments first.
 void show_segments(Document& document, const StateReport& report) {
     constexpr size_t kCells = 40;
     std::vector<const StateSegment*> segments;

@@ -1,4 +1,5 @@
-// Why torch's allocator has what it has at a moment: causes and pinning lines; and its map.
+// `fragmentation` and `map`: the causes of torch's reserved memory at a moment, the lines that pin
+// segments, and a map of the segments.
 #pragma once
 
 #include <string>
@@ -15,9 +16,9 @@ namespace peakline::report {
 struct StateReport {
     const TraceReader& reader;
     const AllocatorState& state;
-    const std::string& at;            // the moment, as it was asked for
+    const std::string& at;            // the moment, as --at takes it
     const std::vector<Label>& lines;  // by number
-    // Of a context: the number of its line.
+    // The number of the line, for each context.
     const std::vector<uint32_t>& line_of_context;
     uint64_t top = 0;  // lines or segments shown; 0: all
     const PathDisplay& paths;

@@ -21,7 +21,7 @@ std::string place_text(const WhatIfReport& report, const WhatIfRefusal& refused)
     return text + (refused.phase.empty() ? "" : ", " + printable(refused.phase));
 }
 
-// The first difference as one line; empty: there is none.
+// The first difference as one line; empty: none.
 std::string difference_text(const WhatIfReport& report) {
     const VerifiedRun& run = report.answer.verified;
     if (!run.difference.has_value()) {

@@ -1,4 +1,4 @@
-// `whatif`: what a run would need under other settings of torch's allocator.
+// `whatif`: the memory that a run would need under other settings of torch's allocator.
 #pragma once
 
 #include <string>
