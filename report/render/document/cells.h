@@ -1,4 +1,4 @@
-// A value of a report: what programs get (a JSON value) and what people read, from one description.
+// A value of a report, described once: a JSON value for programs, words for people.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@
 namespace peakline::report {
 
 struct Cell {
-    // monostate: null. A bool has no words.
+    // monostate: null. People read a bool as "yes" or "no".
     std::variant<std::monostate, bool, int64_t, uint64_t, double, std::string> value;
-    std::string (*words)(const Cell&) = nullptr;  // nullptr: numbers and texts as they are
-    std::optional<std::string> shown;             // people read this instead
-    std::string parts;                            // an object for the renderer, or nothing
+    std::string (*words)(const Cell&) = nullptr;  // nullptr: numbers and texts unchanged
+    std::optional<std::string> shown;             // for people, instead of the words
+    std::string parts;                            // object for the renderer; empty: none
 
-    // The same value, shown as these words.
+    // The same value, shown as `text`.
     Cell shown_as(std::string text) const {
         Cell other = *this;
         other.shown = std::move(text);
@@ -43,7 +43,7 @@ Cell seconds_cell(double seconds);
 // "-", null
 Cell no_cell();
 
-// A text, a number or a truth as it is.
+// A text, number or bool, unchanged.
 template <class Value>
 Cell cell(const Value& value) {
     if constexpr (std::is_same_v<Value, bool> || std::is_same_v<Value, double>) {
@@ -62,19 +62,19 @@ Cell cell(const std::optional<Value>& value) {
     return value.has_value() ? cell(*value) : no_cell();
 }
 
-// What `make` gives for the value, else "-" and null.
+// Makes the cell of a known value; nullopt is shown as "-" and written as null.
 template <class Value, class Make>
 Cell cell_or_dash(const std::optional<Value>& value, Make make) {
     return value.has_value() ? make(*value) : no_cell();
 }
 
-// A row of code: programs get its text; people its file, line and function, each shortened by
-// itself where room is short, and what its bytes came through. See document.h.
+// A row of code. Programs get its text. People see its file, line and function, each shortened
+// separately in a narrow column, and the first of `via`. See document.h.
 Cell line_cell(const PathDisplay& paths,
                const std::vector<Label>& labels,
                const std::vector<ViaPart>& via = {});
 
-// Several lines for people. A line of code is never wrapped.
+// Several lines for people. A whole line, for example a line of code, is never wrapped.
 struct CellLine {
     std::string text;
     bool is_whole = false;

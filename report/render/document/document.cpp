@@ -118,7 +118,7 @@ DocumentTable::DocumentTable(Document& document,
     json.key("columns").begin_array();
     for (const Column& column : columns_) {
         if (column.is_shown) {
-            json.begin_object().field("head", column.head);  // ours; may have two lines
+            json.begin_object().field("head", column.head);  // our own text, possibly of two lines
             json.field("align", align_name(column.align)).field("spare", column.spare);
             json.field("is_literal", column.is_literal).end_object();
         }

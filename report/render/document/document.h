@@ -1,7 +1,7 @@
-// A report for people and for programs, each part of it described once.
+// A report for people and for programs; each part is described once.
 //
 // Programs get one JSON object (--json; JSON.md has its fields). People get a list of elements:
-// sentences, facts, tables, which the renderer in peakline/text lays out for a terminal, plain
+// sentences, facts and tables. The renderer in peakline/text lays them out for a terminal, plain
 // text, Markdown and HTML:
 //   {"text": "...", "tone": "plain" | "heading" | "warning" | "answer" | "verbatim"}
 //   {"facts": [[name, value], ...], "is_list": false}
@@ -9,11 +9,10 @@
 //              "rows": [{"cells": [...], "share": 0.2}], "left_out": null | [5, "more rows"],
 //              "literal": "" | the line of heads of the literal form}}
 //   {"gap": true}: an empty line on a terminal
-// A table of stacks has a field "tree" as well, see render/table/stack_tree.cpp.
-// A cell is a text, or for a line of code {"text", "line": null | {"before", "path", "number",
-// "function"}, "via", "more_via"}, or for several lines {"lines": [{"text", "is_whole"}]}. All
-// texts are printable. A Document has one of the two forms; what belongs to the other one is
-// dropped at once.
+// A table of stacks also has a field "tree", see render/table/stack_tree.cpp.
+// A cell is a text; for a line of code it is {"text", "line": null | {"before", "path", "number",
+// "function"}, "via", "more_via"}, for several lines {"lines": [{"text", "is_whole"}]}. All texts
+// are printable. A Document has one of the two forms and drops the parts of the other one.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +32,7 @@ namespace peakline::report {
 // kVerbatim: never wrapped.
 enum class Tone : unsigned char { kPlain, kHeading, kWarning, kAnswer, kVerbatim };
 
-// "Max mem", "12.62 GB"; without a value there is nothing to say.
+// "Max mem", "12.62 GB". A fact without a value is not shown.
 struct Fact {
     std::string name;
     std::string value;
@@ -47,20 +46,20 @@ public:
     // The open object for programs.
     JsonWriter& fields() { return is_for_people() ? dropped() : json_; }
 
-    // One sentence, which may hold names: a line break in it is part of a name and is not shown.
-    // Spaces before it stay. Nothing for an empty text.
+    // Adds one sentence; an empty one adds nothing. It may contain names, so printable() replaces
+    // line breaks. Leading spaces stay.
     void say(const std::string& sentence, Tone tone = Tone::kPlain);
-    // Lines whose names are printable already, see printable().
+    // Adds a sentence per line. Names in `text` must be printable already: see printable().
     void say_lines(std::string_view text, Tone tone = Tone::kPlain);
     void show_empty_line() { say_lines("\n"); }
-    // An empty line on a terminal.
+    // Adds an empty line on a terminal, before the next element.
     void show_gap();
-    // On one line, or one below the other.
+    // Shows the facts in a row, or as a list with one fact per line.
     void show_facts(const std::vector<Fact>& facts, bool is_list);
-    // A fact for people that is a field for programs.
+    // A fact for people, a field for programs.
     void show_fact(const char* key, const char* name, const Cell& value);
 
-    // The finished document. Nothing may be added after it.
+    // Returns the finished document. Nothing may be added after it.
     std::string take();
 
 private:
@@ -78,20 +77,20 @@ struct Column {
     std::string head = {};
     Align align = Align::kRight;
     bool is_shown = true;  // false: for programs only
-    // Where lines are too long the column with the lowest number goes first; 0: none of these.
+    // When rows are too wide, spare columns are dropped, the lowest number first; 0: never.
     int spare = 0;
-    bool is_literal = false;  // also of the literal form
+    bool is_literal = false;  // also in the literal form
 };
 
-// A column that only programs get.
+// A column for programs only.
 inline Column hidden(const char* key) {
     return {key, {}, Align::kRight, false, 0, false};
 }
 
-// A field with an array of rows, and a table. Ends with its life.
+// An array of rows for programs, a table for people. The destructor ends it.
 class DocumentTable {
 public:
-    // Without a `key` it is for people only. Lines begin with `indent` spaces.
+    // `key` nullptr: for people only. `indent`: spaces before each line.
     DocumentTable(Document& document,
                   const char* key,
                   std::vector<Column> columns,
@@ -100,34 +99,34 @@ public:
     DocumentTable(const DocumentTable&) = delete;
     DocumentTable& operator=(const DocumentTable&) = delete;
 
-    // One cell for each column, in their order.
+    // Adds a row: one cell per column, in their order.
     void add(const std::vector<Cell>& cells);
-    // The same for a row with fields that are no cells: they are put into the result, up to end().
+    // Begins such a row. The result takes its fields that are no cells, until end().
     JsonWriter& begin(const std::vector<Cell>& cells);
     void end();
-    // A row for people only: one cell for each column that is shown.
+    // Adds a row for people only: one text per shown column.
     void add_words(const std::vector<std::string>& words);
-    // "... 5 more layers (--top 0)", of rows that are not shown; nothing for 0.
+    // Adds "... 5 more layers (--top 0)" for rows that are not shown; nothing for 0.
     void leave_out(uint64_t count, std::string_view things);
-    // The share of the last row, by which it is coloured.
+    // The share of the open row; the renderer colours the row by it.
     void set_share(double share) { share_ = share; }
-    // The heads of the literal form, as one line.
+    // The heads of the literal form, in one line.
     void set_literal(std::string heads) { literal_ = std::move(heads); }
-    // The rows as a tree, as JSON.
+    // The rows as a tree, in JSON.
     void set_tree(std::string tree) { tree_ = std::move(tree); }
 
 private:
     Document& document_;
     bool has_key_;
     std::vector<Column> columns_;
-    std::optional<double> share_;  // of the row that is open
+    std::optional<double> share_;  // of the open row
     uint64_t left_out_count_ = 0;
     std::string left_out_things_;
     std::string literal_;
     std::string tree_;
 };
 
-// The object for programs that `put` makes of a report, within another one.
+// Returns the object for programs that `put` makes of a report, to embed in another one.
 template <class Report>
 std::string json_of(void (*put)(Document&, const Report&), const Report& report) {
     Document document(OutputForm::kJson);

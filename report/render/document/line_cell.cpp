@@ -14,8 +14,8 @@ std::string before_line(const Label& label) {
     return label.name.empty() ? label.prefix : label.name + " <- ";
 }
 
-// Null for a row that is not one Python line. Other keys of the row come before the line, or after
-// its function.
+// The field `line`: null unless one of the row's keys is one Python line. Keys before that one are
+// in `before`; keys after it follow the function.
 void put_line(JsonWriter& json, const PathDisplay& paths, const std::vector<Label>& labels) {
     const auto line = std::find_if(labels.begin(), labels.end(), is_one_line);
     json.key("line");
