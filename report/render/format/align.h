@@ -1,4 +1,4 @@
-// How a cell lies in its column.
+// The alignment of a cell in its column.
 #pragma once
 
 #include <algorithm>
@@ -9,12 +9,13 @@ namespace peakline::report {
 
 enum class Align : unsigned char {
     kRight,
-    kLeft,       // shortened in its middle where lines are too long
+    kLeft,       // shortened in the middle when lines are too long
     kLeftWhole,  // never shortened
     kWrapped,    // broken at words
 };
 
-// Before a text that lies `depth` levels deep. A hostile trace nests deeper than a screen is wide.
+// Spaces before a text of this depth. Limited, because a hostile trace may nest deeper than a
+// screen is wide.
 inline std::string indentation(uint64_t depth) {
     constexpr uint64_t kMostLevels = 20;
     return std::string(2 * std::min(depth, kMostLevels), ' ');

@@ -13,7 +13,7 @@ constexpr DeviceScope scope_of(bool is_sum) {
     return is_sum ? DeviceScope::kSum : DeviceScope::kOne;
 }
 
-// The number of a GPU, the name of memory of the host, or "all".
+// The number of a GPU, the name of a kind of host memory, or "all".
 JsonWriter& put_device(JsonWriter& json, uint32_t device, DeviceScope scope = DeviceScope::kOne);
 
 }  // namespace peakline::report

@@ -20,8 +20,8 @@ double rounded(double value, int decimals) {
     return std::round(value * scale) / scale;
 }
 
-// Decimals that leave four digits after rounding: a value that rounds up to a longer one gets
-// fewer of them.
+// Number of decimals for four digits after rounding. A value that rounds up to one more digit gets
+// fewer decimals.
 int decimals_for(double value) {
     double limit = 10;
     for (int decimals = 3; decimals > 0; --decimals, limit *= 10) {

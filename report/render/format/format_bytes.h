@@ -1,4 +1,4 @@
-// Numbers as people read them.
+// Formats numbers for people.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ std::string format_bytes(uint64_t bytes);
 // With commas: "1,204".
 std::string format_count(uint64_t count);
 
-// "59.4" of a share between 0 and 1.
+// A share between 0 and 1 as "59.4".
 std::string format_percent(double share);
 
-// "59.4 %" of a share between 0 and 1.
+// A share between 0 and 1 as "59.4 %".
 std::string format_share(double share);
 
 // "12.3 s"

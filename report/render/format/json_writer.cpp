@@ -15,7 +15,7 @@ bool is_continuation(unsigned char byte) {
     return (byte & 0xC0) == 0x80;
 }
 
-// Length that the first byte of a UTF-8 sequence asks for, 0 when no sequence begins with it.
+// Length of a UTF-8 sequence with this first byte; 0: no sequence begins with it.
 size_t length_by_lead(unsigned char lead) {
     if (lead < 0x80) {
         return 1;
@@ -26,7 +26,7 @@ size_t length_by_lead(unsigned char lead) {
     return lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
 }
 
-// Overlong forms, surrogates, and what lies beyond Unicode.
+// Overlong forms, surrogates, and code points beyond Unicode.
 bool is_forbidden(unsigned char lead, unsigned char second) {
     return (lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
            (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F);
@@ -94,7 +94,8 @@ JsonWriter& JsonWriter::value(double number) {
         return null();
     }
     char text[40];
-    // As many digits as a double surely has: the time of an event of a long run names its tick.
+    // A double keeps 15 digits exactly, and the time of an event must identify its tick in a long
+    // run.
     std::snprintf(text, sizeof(text), "%.15g", number);
     return raw(text);
 }
@@ -115,7 +116,7 @@ JsonWriter& JsonWriter::value(const std::vector<uint64_t>& numbers) {
     return end_array();
 }
 
-// JSON escapes characters beyond U+FFFF as the two halves of their UTF-16.
+// JSON escapes characters beyond U+FFFF as a UTF-16 surrogate pair.
 void JsonWriter::put_escape(uint32_t code) {
     if (code > 0xFFFF) {
         put_escape(0xD800 + ((code - 0x10000) >> 10));

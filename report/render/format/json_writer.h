@@ -1,4 +1,5 @@
-// Writes JSON in the order of the calls. Always valid: bytes that are not UTF-8 become U+FFFD.
+// Writes JSON in the order of the calls. The output is valid: bytes that are not UTF-8 become
+// U+FFFD.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +29,12 @@ public:
     JsonWriter& value(const std::vector<std::string>& texts);
     JsonWriter& value(const std::vector<uint64_t>& numbers);
     JsonWriter& null() { return raw("null"); }
-    // null where there is none.
+    // nullopt becomes null.
     template <class Value>
     JsonWriter& value(const std::optional<Value>& content) {
         return content ? value(*content) : null();
     }
-    // A finished document as a value.
+    // Writes a finished document as a value.
     JsonWriter& embed(std::string_view document) { return raw(document); }
 
     template <class Value>
@@ -41,13 +42,13 @@ public:
         return key(name).value(content);
     }
 
-    // null for a text that is empty.
+    // An empty text becomes null.
     JsonWriter& text_or_null(std::string_view name, std::string_view text) {
         key(name);
         return text.empty() ? null() : value(text);
     }
 
-    // The document; the writer is empty after it.
+    // Returns the document and empties the writer.
     std::string take();
 
 private:

@@ -23,7 +23,7 @@ namespace {
 std::string native_text(const PathDisplay& display, const Location& location) {
     const std::string library =
         std::string(display.full_paths ? location.file : file_name_of(location.file));
-    // What stands for a function without a symbol names its library itself.
+    // The substitute for a missing symbol already contains the name of its library.
     return location.function.empty()      ? library
            : is_symbol(location.function) ? location.function + " (" + library + ")"
                                           : location.function;

@@ -1,4 +1,4 @@
-// How paths are shown: short where the reader knows the rest.
+// Shows paths, shortened where the reader knows the rest.
 #pragma once
 
 #include <string>
@@ -14,15 +14,15 @@ struct PathDisplay {
     std::string working_directory;  // of the reader; empty: unknown
 };
 
-// Below a site-packages directory from after it, below the working directory relative to it,
-// otherwise as it is.
+// Shortens a path below a site-packages directory to the part after it, and one below the working
+// directory to the relative path. Other paths stay unchanged.
 std::string display_path(const PathDisplay& display, const std::string& path);
 
 // The text of a row: "train.py:12 (step)", stacks with " <- " between frames, a native
 // function as "at::_ops::addmm::call (libtorch_cpu.so)", or its name.
 std::string label_text(const PathDisplay& display, const Label& label);
 
-// The same of a row with several labels: "h.0.mlp | held to backward".
+// The same for a row with several labels: "h.0.mlp | held to backward".
 std::string label_text(const PathDisplay& display, const std::vector<Label>& labels);
 
 }  // namespace peakline::report

@@ -1,4 +1,4 @@
-// Names as text that people read. Every name in a report of text goes through printable();
+// Makes names safe to read. Every name in a text report goes through printable();
 // pyhook/peakline/base/output.py has the same function for Python.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace peakline::report {
 
-// The text with "?" for each unsafe character, see allocator/record/format/unsafe_text.h.
+// Replaces each unsafe character by "?", see allocator/record/format/unsafe_text.h.
 std::string printable(std::string_view text);
 
 }  // namespace peakline::report

@@ -1,4 +1,4 @@
-// What the callers of a report ask for. Plain data.
+// The options of a report. Plain data, filled by the callers.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@
 
 namespace peakline::report {
 
-// kJson: fields for programs. kDocument: what people read, for the renderer; see document.h.
+// kJson: fields for programs. kDocument: elements for people, for the renderer; see document.h.
 enum class OutputForm { kDocument, kJson };
 
 struct ReportOptions {
     SelectionText selection;
     uint64_t top = 0;           // rows shown; 0: all
-    uint64_t min_bytes = 0;     // of tensors: smaller ones are counted only
-    uint32_t search = 0;        // of holders: which search; 0: the last one
-    bool with_findings = true;  // of leaks; they take half of its time
+    uint64_t min_bytes = 0;     // for tensors: smaller ones are only counted
+    uint32_t search = 0;        // for holders: number of the search; 0: the last one
+    bool with_findings = true;  // for leaks: they take half of its time
     WhatIfText whatif;
     PathDisplay paths;
     OutputForm form = OutputForm::kDocument;

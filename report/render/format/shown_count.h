@@ -1,4 +1,4 @@
-// How many rows of a list the option --top shows.
+// The number of rows of a list that --top shows.
 #pragma once
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 
 namespace peakline::report {
 
-// top 0: all of them.
+// `top` 0: all rows.
 inline uint64_t shown_count(uint64_t top, uint64_t row_count) {
     return top == 0 ? row_count : std::min(top, row_count);
 }

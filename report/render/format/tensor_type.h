@@ -1,4 +1,4 @@
-// Shape and dtype of a tensor, in its two forms.
+// Shape and dtype of a tensor, for people and for programs.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace peakline::report {
 
-// "float32 [50257, 768]"; empty for one that is not known. `type`: id in `definitions`.
+// "float32 [50257, 768]"; empty: unknown. `type`: id in `definitions`.
 std::string tensor_type_text(const Definitions& definitions, uint32_t type);
-// The fields "shape" and "dtype", null for one that is not known.
+// The fields "shape" and "dtype"; null: unknown.
 void put_tensor_type(JsonWriter& json, const Definitions& definitions, uint32_t type);
 
 }  // namespace peakline::report
