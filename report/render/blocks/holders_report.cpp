@@ -61,7 +61,7 @@ std::string searched_text(const format::HolderSearch& search) {
            seconds_text(static_cast<double>(search.duration_us) * 1e-6);
 }
 
-// What a search did not come to, nothing is said of.
+// A search that ended early gives no result for the blocks that it did not reach.
 std::string unfinished_text(const HolderList& list) {
     if (!is_unfinished(list.search)) {
         return {};
@@ -96,7 +96,7 @@ std::string missing_text(uint32_t flags) {
     return text;
 }
 
-// Fields of an open row.
+// Writes fields of the open row.
 void put_block(JsonWriter& json, const HolderRow& row) {
     json.field("requested_bytes", row.block.requested_bytes);
     put_device(json, row.block.device).field("address", row.block.address);
@@ -113,9 +113,10 @@ void put_holders(JsonWriter& json, const HolderRow& row) {
     json.end_array();
 }
 
-// Paths are what the reader came for: they are never shortened.
+// Never shortens paths: the reader came for them.
 void put_row(DocumentTable& table, const HoldersReport& report, const HolderRow& row) {
-    // A parameter has its optimizer and the graph besides its model.
+    // A named tensor, such as a parameter, also has its optimizer and the graph: one path is
+    // enough.
     const size_t named = row.name.empty() ? row.holders.size() : 1;
     const uint64_t more = row.more_count + row.holders.size() - std::min(named, row.holders.size());
     const std::string others = more != 0 ? ", and " + std::to_string(more) + " more" : "";

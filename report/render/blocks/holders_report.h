@@ -1,4 +1,5 @@
-// `holders`: what keeps blocks alive, and its parts for other reports. JSON schema: JSON.md.
+// `holders`: the variables and objects that keep blocks alive, and parts for other reports. JSON
+// schema: JSON.md.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ struct HoldersReport {
 
 void put_holders(Document& document, const HoldersReport& report);
 
-// The first rows of the list, and the sentences about its search; each line ends.
+// The first `shown` rows of the list, and the sentences about its search, each with a line end.
 void put_holder_rows(Document& document,
                      const char* key,
                      const HoldersReport& report,

@@ -32,7 +32,7 @@ std::string asked_text(const OomReport& report) {
     return text + (autopsy.device_bytes != 0 ? " of " + device : "") + "\n";
 }
 
-// Says which limit it was, also where something else decides.
+// Names the limit, even where something else decides.
 std::string limit_text(const OomReport& report) {
     const Autopsy& autopsy = report.autopsy;
     if (!autopsy.is_over_limit) {
@@ -48,7 +48,7 @@ std::string limit_text(const OomReport& report) {
            format_bytes(request.free_bytes) + " free.\n";
 }
 
-// Where nothing that torch could return would help. Empty: it may fit.
+// The reason why the request fits nowhere, whatever torch could return. Empty: it may fit.
 std::string cannot_fit_text(const Autopsy& autopsy) {
     const uint64_t asked = autopsy.refused.request.requested_bytes;
     const uint64_t limit = autopsy.refused.limit_bytes;
@@ -69,7 +69,7 @@ std::string cannot_fit_text(const Autopsy& autopsy) {
                          : "It does not fit " + where + ", even with nothing else live in torch.\n";
 }
 
-// nullptr: most of what was live is of no known category.
+// nullptr: the category of most live memory is unknown.
 const TableRow* largest_known_category(const Autopsy& autopsy) {
     const std::vector<TableRow>& rows = autopsy.categories.rows;
     return rows.empty() || rows.front().labels.front().name == kUnknownCategory ? nullptr
@@ -86,7 +86,7 @@ std::string needed_text(const OomReport& report) {
     if (autopsy.missing_bytes != 0) {
         text += format_bytes(autopsy.missing_bytes) + " more were needed";
         const auto& rows = autopsy.lines.rows;
-        // Where free memory is of no use, a line is of interest only if it is all that is needed.
+        // Where free memory is unusable, a line matters only if it holds all of the missing bytes.
         const uint64_t least = is_of_no_use(autopsy) ? autopsy.missing_bytes : 1;
         if (!rows.empty() && rows.front().bytes >= static_cast<int64_t>(least)) {
             const TableRow& row = rows.front();
@@ -98,7 +98,7 @@ std::string needed_text(const OomReport& report) {
     return text.empty() ? text : text + "\n";
 }
 
-// What others hold decides where torch could do nothing itself.
+// Memory of others matters where torch itself could do nothing.
 std::string outside_text(const Autopsy& autopsy) {
     if (autopsy.reason != RefusalReason::kFull || autopsy.missing_bytes == 0) {
         return {};
@@ -131,7 +131,7 @@ std::string older_text(const OomReport& report) {
                                       : "What does stands below.\n");
 }
 
-// Of the pieces: how many, and who keeps them from being more use.
+// The line that keeps most free bytes from being used.
 std::string pieces_text(const OomReport& report) {
     const FreePieces& pieces = *report.autopsy.free_pieces();
     if (pieces.pins.empty()) {

@@ -1,5 +1,5 @@
-// The first sentences of `oom`: what was asked, which limit refused it, and what would have been
-// enough. Every one must hold for every program: see the rules above each.
+// The first sentences of `oom`: the request, the limit that refused it, and the bytes that would
+// have been enough. Each sentence must hold for every program: see the comment above its function.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ std::string oom_answer(const OomReport& report);
 std::string oom_line(const OomReport& report, const Label& line);
 // "1 piece", "2 pieces"
 std::string counted(uint64_t count, const char* what);
-// Free bytes of torch would have been enough, and could not be used: Autopsy::free_pieces() knows
-// where they lie.
+// Whether torch had enough free bytes but could not use them; Autopsy::free_pieces() describes
+// them.
 bool is_of_no_use(const Autopsy& autopsy);
 
 }  // namespace peakline::report

@@ -1,4 +1,4 @@
-// The first line is the answer, the rest is what it is made of.
+// The first lines are the answer; the rest shows the numbers behind it.
 #include "oom_report.h"
 
 #include <algorithm>
@@ -142,7 +142,7 @@ void put_pins(Document& document, const OomReport& report) {
     }
 }
 
-// For people the lines with most requests.
+// People see only the lines with most requests.
 void put_others(Document& document, const OomReport& report) {
     JsonWriter& json = document.fields().key("others").begin_array();
     for (const RefusedLine& one : report.others) {

@@ -17,7 +17,7 @@ struct OomReport {
     const TraceReader& reader;
     const RefusedRequests& refused;
     const Autopsy& autopsy;
-    std::vector<RefusedLine> others;  // most requests first; without the one that is shown
+    std::vector<RefusedLine> others;  // most requests first; without the shown request
     const RefusedHolders* holders;    // nullptr: none are known
     ServingSetting serving;
     uint64_t top;  // rows shown; 0: all
@@ -25,7 +25,7 @@ struct OomReport {
 };
 
 void put_oom(Document& document, const OomReport& report);
-// Of a trace where nothing was refused, for programs.
+// For programs: the document of a trace without refused requests.
 void put_no_oom(Document& document, const TraceReader& reader);
 
 }  // namespace peakline::report

@@ -53,7 +53,7 @@ void put_records(Document& document, const StatsReport& report) {
     put_count(table, "other", records.other);
 }
 
-// Sizes without allocations lie between others for people; programs get none of them.
+// People also see empty sizes between others; programs do not get them.
 void put_histogram(Document& document, const SizeHistogram& sizes) {
     const uint64_t most = *std::max_element(sizes.begin(), sizes.end());
     document.say(most == 0 ? "" : "Allocation sizes (each line: below the size shown):");
@@ -119,7 +119,7 @@ void put_threads(Document& document, const StatsReport& report) {
     }
 }
 
-// The counts are those of the kept events only; the recorder counted all of them.
+// The other counts are of the kept events only; the recorder counted the whole run.
 void put_whole_run(Document& document, const StatsReport& report) {
     const AllocationTotals& totals = report.totals;
     document.fields()

@@ -19,7 +19,7 @@ void put_stack(JsonWriter& json, const char* key, const std::vector<Location>& s
     json.end_array();
 }
 
-// Fields of an open row.
+// Writes fields of the open row.
 void put_facts(JsonWriter& json, const TensorsReport& report, const TensorRow& row) {
     const BlockFacts& facts = row.block.facts;
     json.field("requested_bytes", row.block.block.requested_bytes);
@@ -50,8 +50,8 @@ std::string type_text(const TensorsReport& report, const TensorRow& row) {
     return tensor_type_text(report.reader.definitions(), row.type);
 }
 
-// Types and holders only where one is known. On a narrow terminal the module and the freeing line,
-// which others nearly say, give their room to the type.
+// Shows types and holders only if one is known. In a narrow terminal types displace the module and
+// the freeing line, which other columns nearly repeat.
 std::vector<Column> columns_of(const TensorsReport& report, uint64_t shown) {
     const auto has_any = [&](std::string (*text)(const TensorsReport&, const TensorRow&)) {
         const auto begin = report.list.rows.begin();

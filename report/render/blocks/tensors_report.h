@@ -24,8 +24,8 @@ struct TensorsReport {
     ShownPart part;
     const HolderIndex& holders;
 
-    // What keeps the block of a row alive; nullptr: no search found it. A bounded trace counts
-    // allocations anew.
+    // The holder of a row's block; nullptr: no search found one. A bounded trace counts allocations
+    // anew, so searches do not match its ordinals.
     const BlockHolder* holder_of(const TensorRow& row) const {
         return reader.is_bounded() ? nullptr : holders.find(row.block.ordinal);
     }
