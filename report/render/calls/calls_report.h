@@ -1,4 +1,5 @@
-// `layers`, `ops` and `stages`: what follows calls of modules and operators. JSON schema: JSON.md.
+// `layers`, `ops` and `stages`: reports that follow calls of modules and operators. JSON schema:
+// JSON.md.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +23,10 @@ struct CallsReport {
     const PhaseResult& phases;
     const CallRules& rules;
     const CallResult& result;
-    const OperatorSeries& series;  // empty where not `ops`
-    const Stages& stages;          // empty where not `stages`
-    const DeviceTotals& chosen;    // the device the figures are about, or the sum
-    uint64_t top;                  // rows shown, of stages: steps; 0: all
+    const OperatorSeries& series;  // empty except for `ops`
+    const Stages& stages;          // empty except for `stages`
+    const DeviceTotals& chosen;    // the device of the figures, or the sum
+    uint64_t top;                  // rows shown; for stages: steps; 0: all
 };
 
 // Each adds its part to a document that begins with put_calls_head().
@@ -33,9 +34,9 @@ void put_layers(Document& document, const CallsReport& report);
 void put_ops(Document& document, const CallsReport& report);
 void put_stages(Document& document, const CallsReport& report);
 
-// The run and its peak, as all three reports begin.
+// The head of all three reports: the run and its peak.
 void put_calls_head(Document& document, const CallsReport& report);
-// Unknown where the trace has no segments.
+// No cell when the trace has no segments.
 Cell reserved_cell(const CallsReport& report, uint64_t bytes);
 
 }  // namespace peakline::report

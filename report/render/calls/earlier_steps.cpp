@@ -6,9 +6,9 @@
 namespace peakline::report {
 namespace {
 
-constexpr size_t kRowsOfSteps = 8;  // unless all are asked for
+constexpr size_t kRowsOfSteps = 8;  // for people; --top 0 shows all
 
-// Samples that follow one another, as one.
+// Consecutive samples, joined.
 struct StepRow {
     uint64_t first_step = 0;
     uint64_t last_step = 0;
@@ -23,7 +23,7 @@ struct PhaseRow {
     uint64_t peak_tick = 0;
 };
 
-// nullptr: there are none, or the events tell.
+// nullptr: no events were dropped.
 const Checkpoint* earlier_of(const PhasesReport& report) {
     const Checkpoint* const checkpoint = report.reader.checkpoint();
     return checkpoint != nullptr && checkpoint->first_event != 0 ? checkpoint : nullptr;

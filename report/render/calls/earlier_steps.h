@@ -1,12 +1,11 @@
-// What `phases` says of the steps and phases before the events of a trace that keeps less than all
-// of them.
+// The part of `phases` about steps and phases before the first kept event.
 #pragma once
 
 #include "phases_report.h"
 
 namespace peakline::report {
 
-// Field `earlier`: null where the events are all there, or nothing is known of those before.
+// The field `earlier`: null when the trace has every event.
 void put_earlier(Document& document, const PhasesReport& report);
 
 }  // namespace peakline::report

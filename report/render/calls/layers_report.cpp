@@ -1,4 +1,4 @@
-// `layers`: what every module holds, and the peaks while it runs.
+// `layers`: the memory of every module, and the peaks while it runs.
 #include "calls_report.h"
 #include "report/render/format/shown_count.h"
 

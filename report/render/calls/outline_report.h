@@ -1,5 +1,5 @@
-// A run in outline, as JSON: what `peakline html A.peak B.peak` compares runs by. For pages/page.py
-// of the same version only.
+// An outline of a run as JSON, by which `peakline html A.peak B.peak` compares runs. Only for
+// pages/page.py of the same version.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace peakline::report {
 
-// Throws TraceError as the other reports do.
+// Throws TraceError like the other reports.
 std::string make_outline(const TraceReader& reader,
                          const ReportOptions& options,
                          const Progress& progress = {});

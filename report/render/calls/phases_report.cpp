@@ -45,7 +45,7 @@ std::string steps_sentence(const PhaseTable& table) {
     return "Steps: none found; peakline.step() marks them";
 }
 
-// Intervals of all steps, for programs.
+// For programs: the intervals of all steps.
 void put_intervals(JsonWriter& json,
                    const PhasesReport& report,
                    const char* name,
@@ -70,7 +70,7 @@ void put_intervals(JsonWriter& json,
     json.end_array();
 }
 
-// Those of the first steps, for people.
+// For people: the intervals of the first steps.
 void show_intervals(Document& document,
                     const PhasesReport& report,
                     const std::vector<PhaseInterval>& intervals,
@@ -134,7 +134,7 @@ void put_totals(Document& document,
     }
 }
 
-// Notes of the program.
+// Notes that the program wrote.
 void put_notes(Document& document, const PhasesReport& report) {
     const std::vector<TraceNote>& notes = report.result.notes;
     document.fields().field("note_count", report.result.note_count);

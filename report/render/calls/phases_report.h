@@ -15,7 +15,7 @@ struct PhasesReport {
     const TraceReader& reader;
     const Selection& selection;
     const PhaseResult& result;
-    const DeviceTotals& chosen;  // the device the figures are about, or the sum
+    const DeviceTotals& chosen;  // the device of the figures, or the sum
     uint64_t top;                // steps shown; 0: all
 };
 
