@@ -36,7 +36,7 @@ void put_frame(JsonWriter& json, const Location& location) {
     json.value(location.is_native).end_array();
 }
 
-// What does not change while events are read.
+// Writes the lists that stay the same while events are read.
 void put_fixed(JsonWriter& json, const TraceReader& reader) {
     const Definitions& definitions = reader.definitions();
     put_words(json, "kinds", kEventKindNames);

@@ -1,4 +1,4 @@
-// The names that the columns of events refer to, as JSON: what is new since the batch before.
+// The names that the columns of events refer to, as JSON: those new since the previous batch.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ public:
     EventNames(const TraceReader& reader, const PathDisplay& paths)
         : reader_(reader), paths_(paths) {}
 
-    // An object of lists, each of the entries that follow those given before. Schema: EventNames of
-    // pyhook/peakline/events.py, which adds them up.
+    // An object of lists, each with the entries after those already returned. Schema: EventNames of
+    // pyhook/peakline/recording/events.py, which appends them.
     std::string take_new(const PageNames& names, const EventColumns& batch);
 
 private:
@@ -30,7 +30,7 @@ private:
     const TraceReader& reader_;
     const PathDisplay& paths_;
     Given given_;
-    std::set<uint32_t> texts_;  // string ids that were given
+    std::set<uint32_t> texts_;  // string ids already returned
     bool is_first_ = true;
 };
 
