@@ -1,4 +1,4 @@
-// The blocks of one moment that a report is asked for: replay, follow, select.
+// Finds the blocks of one moment for a report: replays, groups, filters.
 #pragma once
 
 #include "report/attribute/block_keys.h"
@@ -9,11 +9,11 @@
 namespace peakline::report {
 
 struct AskedBlocks {
-    ReplayResult result;  // without the blocks that --where leaves out
+    ReplayResult result;  // without the blocks that --where excludes
     ShownPart part;
 };
 
-// `detail`: the least that is wanted; keys that look at lives need single blocks.
+// `detail`: the least that the report needs. Keys that depend on lifetimes need single blocks.
 AskedBlocks replay_for_keys(const TraceReader& reader,
                             const Selection& selection,
                             Detail detail,
@@ -21,9 +21,9 @@ AskedBlocks replay_for_keys(const TraceReader& reader,
                             const PathDisplay& paths,
                             const Progress& progress);
 
-// Throws TraceError where `report` does not know --where.
+// Throws TraceError for --where, for a report that does not take it.
 void refuse_where(const Selection& selection, const char* report);
-// Throws TraceError where memory of the host is asked for and `report` is about a GPU.
+// Throws TraceError for memory of the host, for a report about a GPU.
 void refuse_host(const Selection& selection, const char* report);
 
 }  // namespace peakline::report

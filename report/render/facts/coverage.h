@@ -1,5 +1,5 @@
-// What a trace that keeps less than every event covers: limits are never silent. Both give
-// nothing for a trace of every event.
+// The part of a run that its trace covers, when the trace keeps less than every event: limits are
+// never silent. Empty or null for a trace of every event.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace peakline::report {
 
-// Lines for under a report.
+// Lines below a report.
 std::string coverage_text(const TraceReader& reader);
 // The field "kept": null, or an object.
 void put_coverage(JsonWriter& json, const TraceReader& reader);

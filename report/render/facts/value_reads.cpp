@@ -64,7 +64,7 @@ void put_location(JsonWriter& json, const Location& location) {
     json.field("function", location.function).end_object();
 }
 
-// Losses, norms and printed tensors: nothing to be done about, so one line for all of them.
+// Losses, norms and printed tensors need no action, so they share one line.
 std::string harmless_text(const std::vector<ValueReadRow>& reads) {
     uint64_t count = 0;
     uint64_t row_count = 0;

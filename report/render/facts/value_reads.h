@@ -1,4 +1,4 @@
-// The section about values that a simulated device does not have, in its two forms.
+// The section about values that a simulated device does not have, for people and for programs.
 #pragma once
 
 #include <string>
@@ -10,11 +10,12 @@
 
 namespace peakline::report {
 
-// Empty when nothing was read. What memory may depend on has a row each, the rest one line.
+// Empty when nothing was read. Reads that may change memory have a row each; the others share a
+// line.
 std::string value_reads_text(const std::vector<ValueReadRow>& reads, const PathDisplay& paths);
-// The sentence of every report, in both forms, when `count` sizes were read as 0; else empty.
+// The warning in every report, in both forms, when `count` sizes were read as 0; empty for 0.
 std::string too_low_sentence(uint64_t count);
-// How many sizes of this trace were, for reports that do not list them.
+// The number of sizes read as 0 in this trace, for reports that do not list them.
 uint64_t zero_size_count(const TraceReader& reader);
 // Fields `sizes_read_as_zero` and `too_low` of an open object.
 void put_too_low(JsonWriter& json, const TraceReader& reader);
