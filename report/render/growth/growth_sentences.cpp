@@ -1,4 +1,4 @@
-// What follows its inputs, and why reserved memory grows, each in a sentence.
+// One sentence each for growth that follows the inputs and for growth of reserved memory.
 #include <cmath>
 
 #include "leaks_report.h"

@@ -31,7 +31,7 @@ const char* unit_name(GrowthUnit unit) {
 struct UnitWords {
     const char* many;
     const char* one;     // "per step"
-    const char* column;  // of its number
+    const char* column;  // head of its column
 };
 
 UnitWords words_of(GrowthUnit unit) {
@@ -48,7 +48,8 @@ UnitWords words_of(GrowthUnit unit) {
     return {"parts of the run", "second", "From"};
 }
 
-// A rate: samples are steps, several steps, or parts of the run.
+// A rate per unit, or per second in a run without steps. A sample is one or more units, or a part
+// of the run.
 double per_unit(const LeaksReport& report, const GrowthFit& fit, double per_sample) {
     const GrowthMoments& moments = report.growth.moments;
     return moments.unit == GrowthUnit::kTime
@@ -63,7 +64,7 @@ std::string moment_of(const LeaksReport& report, size_t sample) {
                : std::to_string(report.growth.moments.first_units[sample]);
 }
 
-// A step by its number, or seconds where there are no steps; the other one is null.
+// Writes a step number, or seconds where there are no steps; the other one is null.
 void put_moment(JsonWriter& json,
                 const LeaksReport& report,
                 const std::string& name,
@@ -76,7 +77,7 @@ void put_moment(JsonWriter& json,
     has_steps ? json.null() : json.value(report.reader.seconds(report.growth.ticks[sample]));
 }
 
-// The same of a rate.
+// Writes a rate in the same way.
 void put_rate(JsonWriter& json,
               const LeaksReport& report,
               const std::string& name,
@@ -115,7 +116,7 @@ std::string blocks_text(const LeaksReport& report, const GrowthFit& fit) {
     return std::to_string(std::llround(blocks)) + " per " + unit;
 }
 
-// What every row of this report has.
+// Writes the fields that all rows of this report have.
 void put_labels(JsonWriter& json, const LeaksReport& report, const std::vector<Label>& labels) {
     put_keys(json, report.paths, labels);
     put_location_of(json, labels);
@@ -125,7 +126,7 @@ Column key_column(const LeaksReport& report) {
     return {"key", head_of_keys(report.selection.row_keys), Align::kLeft};
 }
 
-// One row per entry of `rows`, as far as they are shown.
+// Puts one row per entry of `rows`, up to the number of rows shown.
 template <class Row, class Put>
 void put_rows(Document& document,
               const LeaksReport& report,
@@ -387,7 +388,7 @@ bool is_of_kept_events_only(const LeaksReport& report) {
            report.growth.moments.earlier_count == 0;
 }
 
-// Programs get one list; people read slow growth apart.
+// Programs get one list; people see slow growth separately.
 void put_growth(Document& document, const LeaksReport& report) {
     const std::vector<GrowthRow>& all = report.growth.growing;
     if (!document.is_for_people()) {

@@ -1,4 +1,4 @@
-// `leaks`: what grows, and what is left at the end. JSON schema: JSON.md.
+// `leaks`: growth, and memory left at the end. JSON schema: JSON.md.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ struct LeaksReport {
     const Growth& growth;
     const std::optional<ReservedGrowth>& reserved;
     const std::vector<LeftRow>& left;
-    const std::vector<Advice>& findings;  // of blocks that outlive what they were made for
-    uint64_t top = 0;                     // rows shown of each list; 0: all
+    const std::vector<Advice>& findings;  // about blocks that outlive their purpose
+    uint64_t top = 0;                     // rows shown per list; 0: all
     PathDisplay paths;
 };
 
