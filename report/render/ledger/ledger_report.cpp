@@ -53,7 +53,7 @@ void put_lines(DocumentTable& table,
     }
 }
 
-// The last column has no name: "3 requests".
+// The last column has no head: it shows "3 requests".
 std::vector<Column> part_columns() {
     return {{"bytes", "Held"},
             {"name", "By", Align::kLeft},

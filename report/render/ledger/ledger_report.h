@@ -12,8 +12,8 @@ namespace peakline::report {
 struct LedgerReport {
     const TraceReader& reader;
     const Ledger& ledger;
-    std::string at;  // as it was asked for
-    uint64_t top;    // lines of each library; 0: all
+    std::string at;  // the moment, in words
+    uint64_t top;    // lines shown per library; 0: all
     PathDisplay paths;
 };
 
