@@ -1,6 +1,6 @@
-// The one table of the columns of an HTML page, and how their numbers become bytes. Columns are
+// The table of all columns of an HTML page, and the coding of their numbers as bytes. A column has
 // unsigned integers of one width, written as byte planes (all lowest bytes first), which compress
-// well. report/page/data/columns.js reads them by the names of this table; a test compares both.
+// well. report/page/data/columns.js reads them by the names in this table; a test compares both.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@
 namespace peakline::report {
 
 enum class ColumnCoding : uint8_t {
-    kPlain,   // the number
+    kPlain,   // the number itself
     kSigned,  // zigzag: 0, -1, 1, -2 ... are 0, 1, 2, 3 ...
-    kDelta,   // zigzag of the difference to the number before, which is 0 at first
+    kDelta,   // zigzag of the difference to the previous number; 0 before the first
 };
 
 struct PageColumn {
     const char* name;
     ColumnCoding coding;
-    const char* help;  // what one number means
+    const char* help;  // the meaning of one number
 };
 
-// In the order of the bytes. Bytes of memory are in units of the page's byte_unit.
+// In the order in which they are written. Bytes of memory are in units of the page's byte_unit.
 inline constexpr PageColumn kPageColumns[] = {
     {"point_begin", ColumnCoding::kDelta, "tick at which a point begins"},
     {"point_peak_offset", ColumnCoding::kPlain, "ticks from there to its highest moment"},
@@ -51,7 +51,7 @@ inline constexpr PageColumn kPageColumns[] = {
     {"change_context", ColumnCoding::kDelta, "such a context"},
     {"change_bytes", ColumnCoding::kSigned, "what it holds more"},
     {"change_count", ColumnCoding::kSigned, "how many blocks more"},
-    // The map of the page; bytes are bytes.
+    // Columns of the map: bytes are plain bytes, not units.
     {"piece_address", ColumnCoding::kDelta, "where a piece of a segment begins"},
     {"piece_bytes", ColumnCoding::kPlain, "its size"},
     {"piece_unit", ColumnCoding::kPlain, "what of it comes and goes by itself; 0: all"},
@@ -72,11 +72,11 @@ inline constexpr PageColumn kPageColumns[] = {
 const char* coding_name(ColumnCoding coding);
 
 struct CodedColumn {
-    uint32_t width = 1;  // bytes of a number
+    uint32_t width = 1;  // bytes per number
     uint64_t count = 0;
     std::string planes;
 
-    // No compressor with Huffman codes needs much more: the entropy of every plane.
+    // The entropy of all planes: a compressor with Huffman codes needs hardly more.
     uint64_t compressed_bytes() const;
 };
 

@@ -14,16 +14,17 @@
 namespace peakline::report {
 namespace {
 
-// Both read all events several times; `peakline ledger` and `peakline whatif` do it for any run.
+// Longer runs have neither on the page: both read all events several times. `peakline ledger` and
+// `peakline whatif` take any run.
 constexpr uint64_t kMostEventsForLedgers = 3'000'000;
 constexpr uint64_t kMostEventsForWhatIf = 300'000;
-constexpr uint64_t kMostLines = 8;  // of a library in a ledger
+constexpr uint64_t kMostLines = 8;  // per library of a ledger
 
 bool has_ledger(const PageMapMoment& moment) {
     return moment.kind != "phase" && moment.kind != "time";
 }
 
-// Null where the trace does not say what is in use on the device.
+// Null when the run is too long, the moment has no ledger, or the trace lacks the records.
 void put_moment_ledger(JsonWriter& json, const PageMapReport& report, const PageMapMoment& moment) {
     json.key("ledger");
     const bool is_short = report.page.phases.health.event_count <= kMostEventsForLedgers;
@@ -55,7 +56,7 @@ void put_moments(JsonWriter& json, const PageMapReport& report) {
     json.end_array();
 }
 
-// Null: the run is too long to be replayed under every setting, or cannot be.
+// Null when the run is too long to be replayed under every setting, or cannot be replayed.
 void put_page_whatif(JsonWriter& json, const PageMapReport& report) {
     json.key("whatif");
     if (!report.page.has_segments || report.page.phases.health.event_count > kMostEventsForWhatIf) {

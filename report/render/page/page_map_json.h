@@ -1,5 +1,5 @@
-// The map of a page as JSON: its moments, each with the ledger of the device where the trace has
-// it, and what the run would need under other settings of torch's allocator.
+// The map of a page as JSON: its moments, each with the ledger of the device if the trace has it,
+// and the memory that the run would need under other settings of torch's allocator.
 #pragma once
 
 #include "report/attribute/stacks/stack_lookup.h"
@@ -17,7 +17,7 @@ struct PageMapReport {
     StackLookup& stacks;
 };
 
-// As the fields `map`, `whatif` and `streams` of an object.
+// Writes the fields `map`, `whatif` and `streams` of an object.
 void put_page_map(JsonWriter& json, const PageMapReport& report);
 
 }  // namespace peakline::report

@@ -12,9 +12,9 @@ namespace peakline::report {
 
 using CodedColumns = std::map<std::string, CodedColumn>;
 
-// What all bytes of a page are multiples of: 512, or 1.
+// The unit of all bytes of a page: 512 if it divides all of them, else 1.
 int64_t unit_of(const Page& page);
-// Joins moments until everything fits.
+// Joins moments until the columns fit, or no more can be joined.
 CodedColumns code_within(Page& page, int64_t unit, uint64_t budget_bytes);
 
 }  // namespace peakline::report

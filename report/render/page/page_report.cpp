@@ -1,4 +1,4 @@
-// Numbers of the page to columns, names to JSON.
+// Writes the numbers of a page as columns and its names as JSON.
 #include "page_report.h"
 
 #include <iterator>
@@ -21,11 +21,9 @@
 namespace peakline::report {
 namespace {
 
-// Each takes seconds more; `peakline advise` gives it for any run.
-
-// A map of every event may take this part of the page.
+// A map of every event may take one in so many bytes of the page.
 constexpr uint64_t kShareOfMap = 2;
-constexpr uint64_t kBytesOfMapChange = 9;  // compressed, half of the changes being blocks
+constexpr uint64_t kBytesOfMapChange = 9;  // compressed; half of the changes are blocks
 
 class PageWriter {
 public:
@@ -79,7 +77,7 @@ private:
         json_.end_object();
     }
 
-    // Null: the run is too long to be replayed for each piece of advice.
+    // Null when the run is too long to be replayed for each piece of advice.
     void put_advice() {
         json_.key("advice");
         if (page_.phases.health.event_count > kMostEventsUnasked) {

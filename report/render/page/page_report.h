@@ -1,5 +1,5 @@
-// What `peakline html` needs of a trace: a JSON of names and counts, and the columns, which
-// page_columns.h lists. Both are for report/page and pages/page.py of the same version only.
+// The data of a trace for `peakline html`: names and counts as JSON, and the columns that
+// page_columns.h lists. Only for report/page and pages/page.py of the same version.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ struct PageFile {
     std::string columns;  // one after the other
 };
 
-// `budget_bytes`: of the columns when they are compressed; moments are joined until they fit.
-// Throws TraceError as the other reports do.
+// `budget_bytes`: the limit for the compressed columns; moments are joined to stay within it.
+// Throws TraceError like the other reports.
 PageFile make_page(const TraceReader& reader,
                    const ReportOptions& options,
                    const PageRequest& request,
