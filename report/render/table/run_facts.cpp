@@ -22,9 +22,9 @@ std::string uuid_text(const unsigned char (&uuid)[16]) {
     return text;
 }
 
-// What a trace says of blocks made before Python stacks could be read.
+// The trace's count of blocks made before Python stacks could be read.
 struct LinesMissing {
-    bool is_known = true;  // false: the program was killed before anybody counted
+    bool is_known = true;  // false: the program was killed before they were counted
     uint64_t blocks = 0;
     uint64_t bytes = 0;
 

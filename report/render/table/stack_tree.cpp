@@ -1,4 +1,4 @@
-// The tree of --by stack for a terminal; the numbers of frames and nodes are their places in the
+// The tree of --by stack for a terminal. Frames and nodes are numbered by their indices in the
 // lists.
 #include "stack_tree.h"
 
@@ -21,7 +21,7 @@ void put_frame(JsonWriter& json, const PathDisplay& paths, const TreeFrame& fram
     json.begin_object();
     json.field("text",
                printable(location.file.empty() ? location.function : label_text(paths, label)));
-    // As it is: to open the file, not to be shown.
+    // Not made printable: the path opens the file and is not shown.
     json.field("file", is_python ? location.file : std::string());
     json.field("path", is_python ? printable(display_path(paths, location.file)) : std::string());
     json.field("number", location.line).field("function", printable(location.function));
@@ -48,7 +48,7 @@ std::string folded_text(const FoldedFrames& folded) {
     return printable(text);
 }
 
-// The largest part first.
+// Largest part first.
 void put_split(JsonWriter& json, const TreeNode& node) {
     std::vector<std::pair<std::string, int64_t>> parts(node.split.begin(), node.split.end());
     std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
@@ -90,7 +90,7 @@ std::string stack_trees_json(const TableReport& report, size_t key) {
     const FramePolicy& policy = report.selection.frames;
     const StackTree folded =
         build_stack_tree(report.table, key, shown, policy, Folding::kPassedOver);
-    // Both number the frames alike: in the order of the rows.
+    // Both trees number the frames in the order of the rows.
     const StackTree whole = build_stack_tree(report.table, key, shown, policy, Folding::kNone);
     JsonWriter json;
     json.begin_object().key("frames").begin_array();

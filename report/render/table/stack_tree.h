@@ -7,8 +7,8 @@
 
 namespace peakline::report {
 
-// A JSON object with the tree in both foldings. `key` is which one of the rows' keys is a stack;
-// where there is another one, the bytes of every node are split by it.
+// A JSON object with the tree in both foldings. `key`: the index of the key that is a stack. If
+// rows have another key, it splits the bytes of every node.
 std::string stack_trees_json(const TableReport& report, size_t key);
 
 }  // namespace peakline::report

@@ -52,7 +52,8 @@ Fact device_fact(const TableReport& report, const DeviceTotals& device) {
     std::string text = format_bytes(device.peak_bytes) + (allocated ? " allocated" : " requested");
     const DeviceTotals* other = same_device(report.result.other_measure, device.device);
     if (device.device == format::kPinnedDevice) {
-        // The driver is asked for whole blocks: what the program wanted is not known here.
+        // Torch requests whole blocks of pinned memory, so the program's own requests are unknown
+        // here.
         text += " in blocks that torch rounds up to powers of two (peakline table --device pinned)";
     } else if (other != nullptr) {
         text += ", " + format_bytes(other->peak_bytes) + (allocated ? " requested" : " allocated");

@@ -1,4 +1,4 @@
-// `summary`: what ran, where, its peaks and the top rows. JSON schema: JSON.md.
+// `summary`: the program, its machine, its peaks and the top rows. JSON schema: JSON.md.
 #pragma once
 
 #include "table_report.h"

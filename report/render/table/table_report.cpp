@@ -15,7 +15,7 @@
 namespace peakline::report {
 namespace {
 
-// Which key of the rows is a stack.
+// The index of the row key that is a stack.
 std::optional<size_t> key_of_stacks(const Selection& selection) {
     const auto& keys = selection.row_keys;
     const auto found = std::find_if(keys.begin(), keys.end(), [](const std::string& key) {

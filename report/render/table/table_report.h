@@ -32,7 +32,7 @@ struct TableReport {
     const Table& table;
     uint64_t top;  // rows shown; 0: all
     PathDisplay paths;
-    uint64_t unmatched_module_count;  // whose functions have no names here
+    uint64_t unmatched_module_count;  // libraries without function names here
     std::vector<ValueReadRow> value_reads;
     OutOfMemoryLine out_of_memory;
     ShownPart part;
@@ -41,43 +41,45 @@ struct TableReport {
 };
 
 void put_table(Document& document, const TableReport& report);
-// Its rows in the columns that a report wants.
+// The rows of the table, in these columns.
 void put_rows(Document& document, const TableReport& report, std::vector<Column> columns);
-// The sentences before the facts; the facts; the sentences about the run, and those of the table.
+// In this order in a report: lines before the facts, the facts, lines about the run and about the
+// table.
 void put_head(Document& document, const TableReport& report);
 std::vector<Fact> table_facts(const TableReport& report);
 void put_run_notes(Document& document, const TableReport& report);
 void put_table_notes(Document& document, const TableReport& report);
-// The head of the column that names rows: "Line", "Raw op", "Module, lifetime".
+// The head of the column of keys: "Line", "Raw op", "Module, lifetime".
 std::string head_of_keys(const std::vector<std::string>& keys);
 
-// The field "keys" of a row: the text of each of its keys.
+// The field "keys" of a row: the text of each key.
 void put_keys(JsonWriter& json, const PathDisplay& paths, const std::vector<Label>& labels);
-// Fields of an open object: what is missing from the trace, and whether its device is simulated.
+// Fields of an open object: missing parts of the trace, and whether its device is simulated.
 void put_health(JsonWriter& json, const TraceReader& reader, const TraceHealth& health);
-// The same, and for people the sentences about it.
+// The same; people get sentences about it.
 void put_health(Document& document, const TraceReader& reader, const TraceHealth& health);
-// Fields of an open object: what `location` describes; null where unknown.
+// Fields of an open object that describe `location`; null where unknown.
 void put_location(JsonWriter& json, const Location& location);
-// The field "location" of an open object: that of a row's labels, null where none is a frame.
+// The field "location" of an open object, from a row's labels; null when none is a frame.
 void put_location_of(JsonWriter& json, const std::vector<Label>& labels);
 // The field `out_of_memory` of an open object: null when every request was served.
 void put_out_of_memory(JsonWriter& json, const TableReport& report);
-// The line about it; empty when every request was served.
+// The line about the refused request; empty when every request was served.
 std::string out_of_memory_text(const TableReport& report);
-// The field "via" of a row: its bytes by what asked for them.
+// The field "via" of a row: its bytes by the operators or lines that requested them.
 void put_via(JsonWriter& json, const std::vector<ViaPart>& via);
-// Lines after a text report that say what is missing; empty when nothing is.
+// Lines about missing parts, after a text report; empty when nothing is missing.
 std::string health_text(const TraceHealth& health);
 // The line about native functions without names; empty when all have one.
 std::string unmatched_text(uint64_t unmatched_module_count);
-// How to record the lines that give blocks up; empty when this trace has them.
+// The line on how to record the freeing lines; empty when this trace has them.
 std::string frees_text(const TraceReader& reader);
 // "Simulated device: NVIDIA H200 ..." with its line end; empty for a real device.
 std::string simulated_text(const TraceReader& reader);
-// Lines about a run that was ended early: it waited for a value, or had made its --steps.
+// Lines about a run that was ended early (it waited for a value, or reached its --steps), or
+// recorded only some steps.
 std::string stopped_text(const TraceReader& reader);
-// Replay's choice in words: "0", or "all".
+// The device of the replay in words: "0", "pinned" or "all".
 std::string device_text(const ReplayResult& result);
 // The moment in words, as --at takes it.
 std::string moment_text(const Moment& moment);

@@ -14,7 +14,7 @@
 namespace peakline::report {
 namespace {
 
-// Says what the rows sum to when it is not the peak.
+// The level at the chosen moment; empty at the peak.
 Fact moment_fact(const TableReport& report) {
     const Moment& moment = report.selection.request.moment;
     const std::string bytes = format_bytes(report.part.total_bytes);
@@ -33,7 +33,7 @@ Fact moment_fact(const TableReport& report) {
     return {};
 }
 
-// With one GPU there is nothing to say, nor of less memory of the host than any program has.
+// Empty with one GPU. Host memory below 1 MiB is left out: any program has some.
 std::string devices_text(const ReplayResult& result) {
     constexpr uint64_t kLeastHostBytes = uint64_t{1} << 20;
     const bool is_host_shown = format::is_of_host(result.chosen.device);
@@ -190,7 +190,7 @@ std::vector<Fact> table_facts(const TableReport& report) {
     return facts;
 }
 
-// Parts that make most of it.
+// Names the largest parts.
 std::string outside_text(const TableReport& report) {
     constexpr size_t kMostParts = 3;
     if (!report.outside) {
