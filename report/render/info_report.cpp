@@ -1,4 +1,4 @@
-// What a trace says about itself, for `Trace.info()`: from its header and definitions alone.
+// Facts of a trace for `Trace.info()`, without its events.
 #include "report.h"
 #include "report/render/format/json_writer.h"
 #include "report/render/table/run_facts.h"

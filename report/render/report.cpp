@@ -1,4 +1,4 @@
-// Puts the stages together: replay, attribute, view, render.
+// Connects the stages: replay, attribute, view, render.
 #include "report.h"
 
 #include <utility>
@@ -41,7 +41,7 @@ std::optional<PinnedRounding> pinned_rounding(const TraceReader& reader,
     return find_pinned_rounding(result.blocks, reader.definitions());
 }
 
-// The way of every report about one moment: replay, group, render.
+// The stages of every report about one moment: replay, group, render.
 std::string replay_and_render(const TraceReader& reader,
                               const ReportOptions& options,
                               const Selection& selection,
@@ -49,11 +49,11 @@ std::string replay_and_render(const TraceReader& reader,
                               void (*put)(Document&, const TableReport&)) {
     StackLookup stacks(reader.definitions(), selection.frames);
     BlockKeys keys(chosen_keys(reader, selection), selection.row_keys.size(), stacks);
-    // Tensors, which know what was asked for, are those of single blocks.
+    // Only single blocks have tensors, which give the requested bytes of pinned memory.
     const Detail detail = is_about_pinned(selection) ? Detail::kBlocks : Detail::kGroups;
     AskedBlocks asked = replay_for_keys(reader, selection, detail, keys, options.paths, progress);
     const Table table = build_table(asked.result.blocks, selection.request.measure, keys);
-    // Beside the peak of one device.
+    // Memory outside the table is shown only for the peak of one device.
     const bool is_peak = selection.request.moment.kind == MomentKind::kPeak &&
                          !asked.result.is_sum && !selection.driver_measure;
     const TableReport report = {
@@ -74,7 +74,7 @@ std::string replay_and_render(const TraceReader& reader,
     return document.take();
 }
 
-// Counts of the whole trace know no single blocks.
+// Refuses keys that need single blocks: counts of the whole trace have none.
 std::vector<const Grouping*> keys_of_counts(const TraceReader& reader, const Selection& selection) {
     std::vector<const Grouping*> keys = chosen_keys(reader, selection);
     for (size_t i = 0; i < keys.size(); ++i) {

@@ -1,5 +1,5 @@
-// The reports, from a trace to a finished text: the only functions that the extension module and
-// other programs need. Each makes one or two passes over the events.
+// Makes reports: from a trace to a finished text. The extension module and other programs need only
+// these functions, and those of page_report.h and outline_report.h.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@
 
 namespace peakline::report {
 
-// All throw TraceError when the options or the trace do not allow an answer, and pass on what
-// `progress` throws.
+// All throw TraceError when the options or the trace allow no answer. Exceptions from `progress`
+// pass through.
 std::string make_table(const TraceReader& reader,
                        const ReportOptions& options,
                        const Progress& progress = {});
@@ -38,12 +38,13 @@ std::string make_tensors(const TraceReader& reader,
                          const ReportOptions& options,
                          const Progress& progress = {});
 
-// Why a request was refused; --at names it, else it is the last one. Throws TraceError when none
-// was.
+// Explains a refused request: the one that --at names, else the last one. Without any refused
+// request JSON has an empty list; the form for people throws TraceError.
 std::string make_oom(const TraceReader& reader,
                      const ReportOptions& options,
                      const Progress& progress = {});
-// What holds the whole device at a moment: torch, libraries, the context, and what is unexplained.
+// The memory of the whole device at a moment: of torch, libraries and the context, and the
+// unexplained rest.
 std::string make_ledger(const TraceReader& reader,
                         const ReportOptions& options,
                         const Progress& progress = {});
@@ -51,45 +52,47 @@ std::string make_holders(const TraceReader& reader,
                          const ReportOptions& options,
                          const Progress& progress = {});
 
-// What grows from step to step, and what steps made that is live at the end.
+// Growth from step to step, and memory made in steps that is live at the end.
 std::string make_leaks(const TraceReader& reader,
                        const ReportOptions& options,
                        const Progress& progress = {});
 
-// What would lower the peak, and by how much.
+// Changes that would lower the peak, and by how much.
 std::string make_advise(const TraceReader& reader,
                         const ReportOptions& options,
                         const Progress& progress = {});
 
-// What the run would need under other settings of torch's allocator and on other devices.
+// The memory that the run would need under other settings of torch's allocator and on other
+// devices.
 std::string make_whatif(const TraceReader& reader,
                         const ReportOptions& options,
                         const Progress& progress = {});
 
-// torch's segments at a moment, the blocks in them, and the holes.
+// torch's segments at a moment, with their blocks and holes.
 std::string make_map(const TraceReader& reader,
                      const ReportOptions& options,
                      const Progress& progress = {});
-// Why each reserved byte is there then, and which lines keep segments from going back.
+// The cause of each reserved byte at a moment, and the lines that keep segments from being
+// returned.
 std::string make_fragmentation(const TraceReader& reader,
                                const ReportOptions& options,
                                const Progress& progress = {});
 
-// `top`: points over the whole time, 0: 1000. Without a device: the sum of all.
+// `top`: number of points over the whole time; 0: 1000. Without a device: the sum of all.
 std::string make_timeline_report(const TraceReader& reader,
                                  const ReportOptions& options,
                                  const Progress& progress = {});
 
-// While the result lives, libraries whose functions were named stay in memory for further reports.
+// While the result lives, libraries that gave names to functions stay in memory for more reports.
 std::shared_ptr<const void> keep_libraries();
 
 using MakeReport = std::string (*)(const TraceReader&, const ReportOptions&, const Progress&);
 
-// The report of this name: "table", "phases", ... Throws TraceError that lists the names when there
-// is none.
+// Returns the report of this name: "table", "phases", ... Throws TraceError with a list of the
+// names when there is none.
 MakeReport find_report(const std::string& name);
 
-// What the trace says about itself, without reading events. JSON; schema: JSON.md.
+// Facts of the trace, without reading events. JSON; schema: JSON.md.
 std::string make_info(const TraceReader& reader);
 
 }  // namespace peakline::report

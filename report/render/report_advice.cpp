@@ -1,4 +1,4 @@
-// The report of what would lower the peak: advise.
+// The report of changes that would lower the peak: advise.
 #include "report.h"
 #include "report/render/advice/advise_report.h"
 #include "report/render/document/document.h"

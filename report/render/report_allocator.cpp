@@ -16,7 +16,7 @@
 namespace peakline::report {
 namespace {
 
-// Allocators of several devices have nothing in common, and the host's have no segments.
+// Each device has its own allocator, and memory of the host has no segments.
 std::optional<uint32_t> device_of(const Selection& selection, const char* command) {
     const DeviceChoice& choice = selection.request.device;
     refuse_host(selection, command);
@@ -28,7 +28,7 @@ std::optional<uint32_t> device_of(const Selection& selection, const char* comman
     return choice.kind == DeviceChoiceKind::kNumber ? std::optional(choice.number) : std::nullopt;
 }
 
-// The line of every context that has a block, numbered from 0.
+// The lines of all contexts that have a block. Number 0 is for contexts without one.
 struct Lines {
     std::vector<Label> labels;
     std::vector<uint32_t> of_context;

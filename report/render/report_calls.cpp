@@ -28,7 +28,7 @@ struct CallsQuestion {
     void (*put)(Document&, const CallsReport&);
 };
 
-// A pass for the phases, then one for the calls: where phases begin and end calls do, too.
+// The first pass finds the phases, the second one the calls: calls begin and end with phases, too.
 std::string make_calls(const TraceReader& reader,
                        const ReportOptions& options,
                        const Progress& progress,
@@ -58,7 +58,7 @@ std::string make_calls(const TraceReader& reader,
         series_builder.emplace(rules, phases.table, kept, options.top, EventWindow(during));
         request.on_operator = [&](const OperatorCall& call) { series_builder->add(call); };
     } else if (question.shows == Shown::kStages) {
-        // A part of the run is shown whole, else its first steps.
+        // Shows all steps within --during, else the first steps of the run.
         const uint64_t step_count = during.empty() ? options.top : 0;
         stages_builder.emplace(rules, phases.table, step_count, EventWindow(during));
         request.on_layer = [&](const LayerCall& call) { stages_builder->add(call); };

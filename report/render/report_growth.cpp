@@ -1,4 +1,4 @@
-// The report of what grows: leaks.
+// The report of growth: leaks.
 #include <algorithm>
 #include <optional>
 #include <string_view>
@@ -15,7 +15,7 @@
 namespace peakline::report {
 namespace {
 
-// Then a context has one answer, and blocks need no number of their own.
+// With such keys all blocks of a context are in one row, so blocks need no numbers.
 bool is_made_of_stacks(const std::string& key) {
     constexpr std::string_view kKeys[] = {"line", "function", "file", "stack"};
     return std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);
@@ -28,7 +28,7 @@ std::vector<const Grouping*> keys_with_category(const TraceReader& reader,
     return keys;
 }
 
-// The phases of the trace, and what lives at its end.
+// Returns the phases of the trace and the blocks that are live at its end.
 ReplayResult replay_to_end(const TraceReader& reader,
                            const Selection& selection,
                            BlockKeys& keys,
@@ -48,7 +48,8 @@ struct Found {
     std::optional<ReservedGrowth> reserved;  // of one device
 };
 
-// Threads of their own have no steps that are known: then parts of the run are compared.
+// Compares parts of the run where too few steps are known: threads of the program have no known
+// steps.
 GrowthMoments moments_of_reserved(const GrowthMoments& moments, uint64_t event_count) {
     return moments.bounds.size() < kLeastSamples ? parts_of_run(event_count) : moments;
 }
@@ -64,7 +65,7 @@ Found find_growth(const TraceReader& reader,
     if (!std::all_of(names.begin(), names.end(), is_made_of_stacks)) {
         groups = number_groups(reader, keys, progress);
     }
-    // The recorder knows contexts only.
+    // The checkpoint has samples by context only.
     const Checkpoint* const checkpoint = groups ? nullptr : reader.checkpoint();
     const uint64_t event_count = end.health.event_count;
     GrowthMoments moments = growth_moments(end.phases, event_count, checkpoint);
@@ -92,7 +93,7 @@ Found find_growth(const TraceReader& reader,
     return {build_growth(asked, std::move(moments), keys), reserved.finish(stream.end(), stacks)};
 }
 
-// What `advise` says of the same: the causes of growth, as far as the recording shows them.
+// The causes of growth that `advise` finds, as far as the recording shows them.
 std::vector<Advice> find_leaks(const TraceReader& reader,
                                const Selection& selection,
                                uint64_t event_count,

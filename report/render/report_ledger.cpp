@@ -1,4 +1,4 @@
-// The report of the whole device: ledger.
+// The report on the whole device: ledger.
 #include <string>
 
 #include "report.h"

@@ -1,4 +1,4 @@
-// The report of why memory ran out: oom.
+// The report on refused requests: oom.
 #include <optional>
 #include <string>
 

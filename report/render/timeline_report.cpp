@@ -38,7 +38,7 @@ std::string padded(const std::string& text) {
     return std::string(kLabelWidth - std::min(kLabelWidth, text.size()), ' ') + text;
 }
 
-// One line of the chart: which eighth of this row's height each column reaches.
+// One line of the chart: the height of each column within this row, in eighths.
 std::string chart_row(const Timeline& timeline, uint64_t top, size_t row) {
     std::string line;
     for (const TimelinePoint& point : timeline.points) {
@@ -125,7 +125,7 @@ void put_timeline(Document& document, const TimelineReport& report) {
     put_points(json, report);
 }
 
-// Nothing is left out without --where.
+// Without --where `by_ordinal` is nullopt: all blocks are shown.
 struct ShownBlocks {
     std::optional<std::vector<bool>> by_ordinal;
     std::vector<UnmatchedValue> unmatched;
