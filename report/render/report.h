@@ -38,8 +38,8 @@ std::string make_tensors(const TraceReader& reader,
                          const ReportOptions& options,
                          const Progress& progress = {});
 
-// Explains a refused request: the one that --at names, else the last one. Without any refused
-// request JSON has an empty list; the form for people throws TraceError.
+// Explains a refused request: the one that --at names, else the last one. Throws TraceError when
+// there is none; only JSON without a named request has an empty list then.
 std::string make_oom(const TraceReader& reader,
                      const ReportOptions& options,
                      const Progress& progress = {});
