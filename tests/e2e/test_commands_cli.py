@@ -135,7 +135,7 @@ def test_full_paths_are_absolute(lab: Any, trace: Path) -> None:
 
 def test_summary_and_stats_tell_the_run(lab: Any, trace: Path) -> None:
     summary = lab.report("summary", trace)
-    assert "Recording:      complete" in summary.splitlines()
+    assert "Recording:       complete" in summary.splitlines()
     assert "life_training.py" in summary
     stats = json.loads(lab.report("stats", trace, "--json"))
     assert stats["schema_version"] == 1

@@ -162,7 +162,7 @@ def test_the_end_of_a_run_goes_on_behind_a_part_that_fails(
     def fail(*_: object, **_options: object) -> None:
         raise _report.TraceError("the table of today is broken")
 
-    monkeypatch.setattr(after_run, "show_table", fail)
+    monkeypatch.setattr(after_run, "show_report", fail)
     monkeypatch.setattr(after_run, "growth_lines", fail)
     monkeypatch.setattr(after_run, "fault_line", fail)
     cut = strange.with_name("cut.peak")

@@ -171,9 +171,9 @@ def test_annotations_are_phases(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"cos\nsystem\n(S'touch ran'\ntR.", "asks for os.system"),
+        (b"cos\nsystem\n(S'touch ran'\ntR.", "refers to os.system"),
         (b"cbuiltins\nlist\n(tR.", "not a pickle, or cut off"),
-        (b"cbuiltins\neval\n(S'1'\ntR.", "asks for builtins.eval"),
+        (b"cbuiltins\neval\n(S'1'\ntR.", "refers to builtins.eval"),
         (b"not a pickle", "not a pickle, or cut off"),
         (pickle.dumps({"segments": []})[:-5], "not a pickle, or cut off"),
         (pickle.dumps([1, 2]), "no snapshot of torch"),

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, TextIO, cast
 from peakline.api import assumptions
 from peakline.api.log import logger
 from peakline.base.output import write_report
-from peakline.text.document import plain_text
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -295,6 +294,7 @@ def report_stats(
         file: output stream, default standard output.
     """
     import peakline._report as report
+    from peakline.text.document import plain_text
 
     recorder = recorder_that_is_on("report_stats")
     _log_if_replaced()

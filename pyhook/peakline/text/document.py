@@ -20,6 +20,7 @@ Piece = tuple[str, str]
 Line = list[Piece]
 
 _GAP = 2  # columns between two cells
+_FACT_GAP = 3  # behind the names of facts in a list
 _LEAST_ROOM = 40  # of the last column: with less, columns of numbers are left out
 _LEAST_WIDTH = 12  # of a shortened column
 _HEAVY_SHARE, _LARGE_SHARE = 0.25, 0.05
@@ -145,7 +146,7 @@ def _wrapped(text: str, room: int) -> list[str]:
 
 
 def _facts(facts: Sequence[Sequence[str]], is_list: bool, layout: Layout) -> Iterator[Line]:
-    indent = max((cells(name) for name, _ in facts), default=0) + 1 + _GAP
+    indent = max((cells(name) for name, _ in facts), default=0) + 1 + _FACT_GAP
     if is_list:
         for name, value in facts:
             start = f"{name}:".ljust(indent)

@@ -10,7 +10,7 @@ pytestmark = NEEDS_ENGINE
 
 def test_summary_names_the_program():
     text = peakline("summary", TRACE).stdout
-    assert "Command:        python train.py --steps 2\n" in text
+    assert "Command:         python train.py --steps 2\n" in text
     assert "Python 3.11.7, torch 2.11.0, backend delegate" in text
     assert "Device 0 peak:   16.00 MB allocated, 15.91 MB requested" in text
     assert "Recording:       complete" in text
