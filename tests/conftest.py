@@ -1,6 +1,6 @@
-"""Which test files take warm processes (e2e/warm_popen.py), and which run first.
+"""Which test files take no warm processes (e2e/warm_popen.py), and which run first.
 
-All workers of pytest-xdist share the warm processes. In other files every program is a new process.
+All workers of pytest-xdist share the warm processes.
 """
 
 from __future__ import annotations
@@ -17,14 +17,18 @@ sys.path.insert(0, str(Path(__file__).with_name("e2e")))
 from lab import Lab, folder_of_session  # noqa: E402
 from warm_popen import WarmPopen, Warmth  # noqa: E402
 
-# Proven with PEAKLINE_TEST_WARM=all: add a file when it has passed so.
-WARM = {
-    "test_advice",
-    "test_growth",
-    "test_growth_threads",
-    "test_inference_threads",
-    "test_innocent_threads",
-    "test_training_threads",
+# Every program of these is a new process: they test what happens as Python starts or ends, below
+# the script's own frame, or what a program can see of its process.
+COLD = {
+    "test_harmless",
+    "test_holders",
+    "test_signal_reports",
+    "test_simulated_files",
+    "test_simulated_values",
+    "test_tensor_types",
+    "test_transparent_ends",
+    "test_transparent_view",
+    "test_unseen",
 }
 # They take minutes: begun last, one worker would run while the others wait.
 FIRST = (
@@ -48,7 +52,7 @@ _CHOICE = os.environ.get("PEAKLINE_TEST_WARM")  # for all files
 
 
 def _is_warm(file: Path) -> bool:
-    return _CHOICE == "all" if _CHOICE else file.stem in WARM
+    return _CHOICE == "all" if _CHOICE else file.stem not in COLD
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
