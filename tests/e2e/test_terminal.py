@@ -227,6 +227,13 @@ def test_wide_and_right_to_left_names_keep_the_columns(hostile: Path) -> None:
     assert any("記憶" in line for line in rows)
 
 
+def test_the_summary_of_stacks_is_a_tree(trace: Path) -> None:
+    screen = on_terminal("summary", "--by", "stack", trace, columns=120)
+    assert screen.status == 0, screen.text
+    tree = on_terminal("table", "--by", "stack", "--top", "5", trace, columns=120)
+    assert [row[:2] for row in rows_of(screen)] == [row[:2] for row in rows_of(tree)]
+
+
 def test_the_tree_of_stacks_adds_up(lab: Any, trace: Path) -> None:
     table = lab.table(trace, "--by", "stack")
     screen = on_terminal("table", "--by", "stack", "--top", "0", trace, columns=200)

@@ -22,7 +22,8 @@ def show_report(
     """
     document = trace.document(name, **options)
     if not says_end:
-        document["elements"] = [one for one in document["elements"] if _END not in str(one)]
+        elements = document["elements"]
+        document["elements"] = [one for one in elements if _END not in one.get("text", "")]
     write_document(document, stream, terminal_of(stream))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from peakline.text.terminal import Marks, cells, cut_end, cut_middle
 
@@ -47,10 +47,7 @@ class CodeLine:
         ).columns
 
 
-Cell: TypeAlias = "str | CodeLine | Mapping[str, Any]"
-
-
-def line_of_cell(cell: Cell) -> CodeLine:
+def line_of_cell(cell: str | CodeLine | Mapping[str, Any]) -> CodeLine:
     """Return the line of a cell: a text of the engine, or an object with the parts of a line."""
     if isinstance(cell, CodeLine):
         return cell
@@ -61,12 +58,10 @@ def line_of_cell(cell: Cell) -> CodeLine:
     return CodeLine(**line, **called) if line else CodeLine(function=cell["text"], **called)
 
 
-def text_of_cell(cell: Cell) -> str:
+def text_of_cell(cell: str | Mapping[str, Any]) -> str:
     """Return the whole cell as text: `model.py:42 (forward)  via aten::addmm`."""
     if isinstance(cell, str):
         return cell
-    if isinstance(cell, CodeLine):
-        return cell.before + cell.folders + cell.place + cell.function
     line = CodeLine(function=cell["text"], via=cell["via"], more_via=cell["more_via"])
     return line.function + _via(line) + _more(line)
 

@@ -170,7 +170,7 @@ def _table(table: Mapping[str, Any], layout: Layout) -> Iterator[Line]:
     if table.get("literal") and not layout.is_terminal:
         yield from _literal(table)
         return
-    if "tree" in table and "," not in table["columns"][-1]["head"]:
+    if layout.is_terminal and "tree" in table and "," not in table["columns"][-1]["head"]:
         table = tree_table(table, layout.marks)
     shown = _fitting(table, layout)
     yield from _heads(shown, table["indent"])
@@ -267,10 +267,8 @@ def _natural(
     """Return the width of the widest cell."""
     widest = max(cells(head) for head in column["head"].split("\n"))
     for row in table["rows"]:
-        if number < len(row["cells"]):
-            cell = row["cells"][number]
-            guide = cells(row.get("guide", "")) if number == len(row["cells"]) - 1 else 0
-            widest = max(widest, _columns_of(cell, layout) + guide)
+        guide = cells(row.get("guide", "")) if number == len(row["cells"]) - 1 else 0
+        widest = max(widest, _columns_of(row["cells"][number], layout) + guide)
     return widest
 
 
@@ -306,7 +304,7 @@ def _cell(row: Mapping[str, Any], column: _Column, layout: Layout) -> list[Line]
     if isinstance(cell, Mapping) and "lines" in cell:
         return [[(line, style)] for line in _wrapped_lines(cell["lines"], column.width, layout)]
     if layout.is_terminal and not isinstance(cell, str):
-        guide = row.get("guide", "")[-(column.width // 2) :] if row.get("guide") else ""
+        guide = row.get("guide", "")[-(column.width // 2) :]
         pieces = fitted(line_of_cell(cell), column.width - len(guide), layout.marks)
         pieces = [(text, "dim") for text, _ in pieces] if row.get("is_dim") else pieces
         return [[(guide, "dim"), *pieces]]

@@ -13,6 +13,8 @@ from typing import Any
 from peakline.text.code_lines import CodeLine
 from peakline.text.terminal import Marks
 
+# The columns of a table that a node has numbers for.
+_FIELD_OF = {"Held": "held", "%": "percent", "Blocks": "blocks"}
 _NO_NUMBERS = {"held": "", "percent": "", "blocks": "", "share": 0.0}
 
 
@@ -53,17 +55,18 @@ class _Branch:
 
 def tree_table(table: Mapping[str, Any], marks: Marks) -> dict[str, Any]:
     """Return the table of a document with the rows of its tree, folded."""
-    held, percent, _, _, blocks, line = table["columns"]
+    *numbers, line = table["columns"]
+    kept = [column for column in numbers if column["head"] in _FIELD_OF]
     rows = [
         {
-            "cells": [row["held"], row["percent"], row["blocks"], row["code"]],
+            "cells": [*(row[_FIELD_OF[column["head"]]] for column in kept), row["code"]],
             "guide": row["guide"],
             "share": row["share"],
             "is_dim": row["dim"],
         }
         for row in _tree_rows(table["tree"], marks)
     ]
-    return {**table, "columns": [held, percent, blocks, line], "rows": rows}
+    return {**table, "columns": [*kept, line], "rows": rows}
 
 
 def _tree_rows(tree: Mapping[str, Any], marks: Marks) -> list[dict[str, Any]]:

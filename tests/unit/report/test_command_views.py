@@ -19,6 +19,13 @@ def test_summary_names_the_program():
     assert summary["table"]["peak_bytes"] == 16 << 20
 
 
+def test_the_summary_of_stacks_is_rows_in_a_pipe():
+    lines = peakline("summary", "--by", "stack", TRACE).stdout.splitlines()
+    at = lines.index("Top of device 0 at peak")
+    assert lines[at + 1].split() == ["Held", "%", "Stack"]
+    assert lines[at + 3].endswith("model.py:41 (forward) <- /project/train.py:9 (main)")
+
+
 def test_phases_have_the_levels_around_them_and_of_each_device():
     lines = peakline("phases", TRACE).stdout.splitlines()
     heads = [" ".join(line.split()) for line in lines if "Before" in line]
