@@ -268,7 +268,7 @@ def _print_json(
 
 @contextmanager
 def _asking(engine: str) -> Iterator[Progress | None]:
-    """Show the progress of DuckDB; Spark shows its own if it is told that a terminal is there."""
+    """Show the progress of DuckDB; Spark shows its own on a terminal."""
     if engine == "spark":
         yield (lambda _: None) if sys.stderr.isatty() else None
         return

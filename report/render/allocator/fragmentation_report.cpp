@@ -113,7 +113,7 @@ void put_head(Document& document, const StateReport& report, const ReservedCause
     const double seconds = report.reader.seconds(state.tick);
     JsonWriter& json = document.fields().field("schema_version", 1);
     put_run_facts(json, report.reader);
-    put_simulated(json, report.reader);
+    put_simulated(document, report.reader);
     json.field("at", report.at).field("seconds", seconds).field("device", state.device);
     json.field("reserved_bytes", causes.reserved_bytes);
     json.field("outside_bytes", state.outside_bytes);

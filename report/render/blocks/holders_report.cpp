@@ -166,7 +166,7 @@ void put_holders(Document& document, const HoldersReport& report) {
     const format::HolderSearch& search = list.search;
     JsonWriter& json = document.fields().field("schema_version", 1);
     json.field("file", report.reader.name());
-    put_simulated(json, report.reader);
+    put_simulated(document, report.reader);
     json.field("search", search.search);
     json.field("search_count", static_cast<uint64_t>(searches.size()));
     json.field("reason", reason_name(search.reason)).key("step");

@@ -212,10 +212,10 @@ void put_request(JsonWriter& json, const OomReport& report) {
     json.field("step", autopsy.step);
 }
 
-void put_head(JsonWriter& json, const TraceReader& reader, const RefusedRequests& refused) {
-    json.field("schema_version", 1);
+void put_head(Document& document, const TraceReader& reader, const RefusedRequests& refused) {
+    JsonWriter& json = document.fields().field("schema_version", 1);
     put_run_facts(json, reader);
-    put_simulated(json, reader);
+    put_simulated(document, reader);
     const bool has_ended = refused.count != 0 && ended_the_program(reader, refused);
     json.field("refused", refused.count);
     json.field("caught", refused.count - (has_ended ? 1 : 0));
@@ -225,7 +225,7 @@ void put_head(JsonWriter& json, const TraceReader& reader, const RefusedRequests
 }  // namespace
 
 void put_oom(Document& document, const OomReport& report) {
-    put_head(document.fields(), report.reader, report.refused);
+    put_head(document, report.reader, report.refused);
     document.fields().begin_object();
     put_request(document.fields(), report);
     document.say_lines(oom_answer(report), Tone::kAnswer);
@@ -246,7 +246,7 @@ void put_oom(Document& document, const OomReport& report) {
 }
 
 void put_no_oom(Document& document, const TraceReader& reader) {
-    put_head(document.fields(), reader, {});
+    put_head(document, reader, {});
     document.fields().end_array().key("others").begin_array().end_array();
 }
 

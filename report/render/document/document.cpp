@@ -53,16 +53,19 @@ JsonWriter& Document::dropped() {
 
 void Document::say(const std::string& sentence, Tone tone) {
     if (is_for_people() && !sentence.empty()) {
-        json_.begin_object().field("text", printable(sentence));
-        json_.field("tone", tone_name(tone)).end_object();
+        put_sentence(sentence, tone);
     }
+}
+
+void Document::put_sentence(std::string_view sentence, Tone tone) {
+    json_.begin_object().field("text", printable(sentence));
+    json_.field("tone", tone_name(tone)).end_object();
 }
 
 void Document::say_lines(std::string_view text, Tone tone) {
     while (is_for_people() && !text.empty()) {
         const size_t end = std::min(text.find('\n'), text.size());
-        json_.begin_object().field("text", printable(std::string(text.substr(0, end))));
-        json_.field("tone", tone_name(tone)).end_object();
+        put_sentence(text.substr(0, end), tone);
         text.remove_prefix(std::min(end + 1, text.size()));
     }
 }

@@ -66,6 +66,7 @@ private:
     friend class DocumentTable;
 
     JsonWriter& dropped();
+    void put_sentence(std::string_view sentence, Tone tone);
 
     OutputForm form_;
     JsonWriter json_;

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "growth_rates.h"
 #include "report/render/advice/advise_report.h"
 #include "report/render/facts/coverage.h"
 #include "report/render/format/device_json.h"
@@ -14,86 +15,6 @@
 namespace peakline::report {
 namespace {
 
-const char* unit_name(GrowthUnit unit) {
-    switch (unit) {
-        case GrowthUnit::kStep:
-            return "step";
-        case GrowthUnit::kGeneration:
-            return "generate";
-        case GrowthUnit::kPass:
-            return "pass";
-        case GrowthUnit::kTime:
-            break;
-    }
-    return "time";
-}
-
-struct UnitWords {
-    const char* many;
-    const char* one;     // "per step"
-    const char* column;  // head of its column
-};
-
-UnitWords words_of(GrowthUnit unit) {
-    switch (unit) {
-        case GrowthUnit::kStep:
-            return {"steps", "step", "From step"};
-        case GrowthUnit::kGeneration:
-            return {"calls of generate()", "call", "From call"};
-        case GrowthUnit::kPass:
-            return {"forward passes", "pass", "From pass"};
-        case GrowthUnit::kTime:
-            break;
-    }
-    return {"parts of the run", "second", "From"};
-}
-
-// A rate per unit, or per second in a run without steps. A sample is one or more units, or a part
-// of the run.
-double per_unit(const LeaksReport& report, const GrowthFit& fit, double per_sample) {
-    const GrowthMoments& moments = report.growth.moments;
-    return moments.unit == GrowthUnit::kTime
-               ? per_sample /
-                     (report.reader.seconds(1) * report.growth.ticks_per_sample(fit.sample))
-               : per_sample / static_cast<double>(moments.units_per_sample);
-}
-
-std::string moment_of(const LeaksReport& report, size_t sample) {
-    return report.growth.moments.unit == GrowthUnit::kTime
-               ? format_seconds(report.reader.seconds(report.growth.ticks[sample]))
-               : std::to_string(report.growth.moments.first_units[sample]);
-}
-
-// Writes a step number, or seconds where there are no steps; the other one is null.
-void put_moment(JsonWriter& json,
-                const LeaksReport& report,
-                const std::string& name,
-                size_t sample) {
-    const GrowthMoments& moments = report.growth.moments;
-    const bool has_steps = moments.unit != GrowthUnit::kTime;
-    json.key(name + "_step");
-    has_steps ? json.value(moments.first_units[sample]) : json.null();
-    json.key(name + "_seconds");
-    has_steps ? json.null() : json.value(report.reader.seconds(report.growth.ticks[sample]));
-}
-
-// Writes a rate in the same way.
-void put_rate(JsonWriter& json,
-              const LeaksReport& report,
-              const std::string& name,
-              const GrowthFit& fit,
-              double per_sample) {
-    const GrowthMoments& moments = report.growth.moments;
-    const bool has_steps = moments.unit != GrowthUnit::kTime;
-    json.key(name + "_per_step");
-    has_steps ? json.value(per_sample / static_cast<double>(moments.units_per_sample))
-              : json.null();
-    json.key(name + "_per_second");
-    has_steps ? json.null()
-              : json.value(per_sample /
-                           (report.reader.seconds(1) * report.growth.ticks_per_sample(fit.sample)));
-}
-
 void put_holders(JsonWriter& json, const std::vector<GrowthHolder>& holders) {
     json.key("holders").begin_array();
     for (const GrowthHolder& holder : holders) {
@@ -101,19 +22,6 @@ void put_holders(JsonWriter& json, const std::vector<GrowthHolder>& holders) {
         json.field("block_count", holder.block_count).end_object();
     }
     json.end_array();
-}
-
-std::string blocks_text(const LeaksReport& report, const GrowthFit& fit) {
-    if (fit.is_replaced) {
-        return "as many, larger";
-    }
-    const double blocks = per_unit(report, fit, fit.blocks_per_sample);
-    const double every = 1 / blocks;
-    const std::string unit = words_of(report.growth.moments.unit).one;
-    if (blocks < 1 && std::round(every) > 1) {
-        return "1 every " + std::to_string(std::llround(every)) + " " + unit + "s";
-    }
-    return std::to_string(std::llround(blocks)) + " per " + unit;
 }
 
 // Writes the fields that all rows of this report have.

@@ -79,7 +79,7 @@ void put_ledger(Document& document, const LedgerReport& report) {
     const Ledger& ledger = report.ledger;
     const double seconds = report.reader.seconds(ledger.tick);
     JsonWriter& json = document.fields().field("at", report.at);
-    put_simulated(json, report.reader);
+    put_simulated(document, report.reader);
     json.field("seconds", seconds).field("device", ledger.device);
     json.field("device_total_bytes", ledger.total_bytes);
     json.field("device_used_bytes", ledger.used_bytes);

@@ -115,6 +115,12 @@ void put_simulated(JsonWriter& json, const TraceReader& reader) {
     put_too_low(json, reader);
 }
 
+void put_simulated(Document& document, const TraceReader& reader) {
+    if (!document.is_for_people()) {
+        put_simulated(document.fields(), reader);
+    }
+}
+
 void put_run_facts(JsonWriter& json, const TraceReader& reader) {
     const format::Superblock& block = reader.superblock();
     json.field("file", reader.name()).field("file_bytes", reader.size_bytes());

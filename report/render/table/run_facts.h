@@ -9,12 +9,16 @@
 
 namespace peakline::report {
 
+class Document;
+
 // Fields of an open object: file, process, times, and every meta key the recorder wrote.
 void put_run_facts(JsonWriter& json, const TraceReader& reader);
 
 // The field `simulated` of an open object (the simulated device or null), and those of
 // put_too_low().
 void put_simulated(JsonWriter& json, const TraceReader& reader);
+// The same for programs only: it may read all events.
+void put_simulated(Document& document, const TraceReader& reader);
 
 // Lines about the recording: the device is simulated, some blocks have no lines of code.
 std::string run_head_text(const TraceReader& reader);

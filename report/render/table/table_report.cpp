@@ -151,7 +151,9 @@ void put_health(JsonWriter& json, const TraceReader& reader, const TraceHealth& 
 }
 
 void put_health(Document& document, const TraceReader& reader, const TraceHealth& health) {
-    put_health(document.fields(), reader, health);
+    if (!document.is_for_people()) {
+        put_health(document.fields(), reader, health);
+    }
     document.say_lines(health_text(health), Tone::kWarning);
 }
 
@@ -182,6 +184,25 @@ void put_rows(Document& document, const TableReport& report, std::vector<Column>
         table.set_tree(stack_trees_json(report, *stacks));
     }
 }
+
+namespace {
+
+// Fields about the run, after the rows.
+void put_run_fields(JsonWriter& json, const TableReport& report) {
+    json.field("stacks", report.reader.definitions().meta_text("stacks"));
+    json.field("unmatched_modules", report.unmatched_module_count);
+    put_devices(json, report);
+    put_health(json, report.reader, report.result.health);
+    const Definitions& definitions = report.reader.definitions();
+    for (const char* name : {"stopped_waiting_at", "ended_after_steps", "recorded_steps"}) {
+        json.text_or_null(name, definitions.meta_text(name));
+    }
+    put_out_of_memory(json, report);
+    put_value_reads(json.key("value_reads"), report.value_reads, report.paths);
+    put_coverage(json, report.reader);
+}
+
+}  // namespace
 
 void put_table(Document& document, const TableReport& report) {
     const Selection& selection = report.selection;
@@ -215,17 +236,9 @@ void put_table(Document& document, const TableReport& report) {
               {"key", head_of_keys(selection.row_keys), Align::kLeft, true, 0, true}});
     document.show_gap();
     put_table_notes(document, report);
-    document.fields().field("stacks", report.reader.definitions().meta_text("stacks"));
-    document.fields().field("unmatched_modules", report.unmatched_module_count);
-    put_devices(document.fields(), report);
-    put_health(document.fields(), report.reader, report.result.health);
-    const Definitions& definitions = report.reader.definitions();
-    for (const char* name : {"stopped_waiting_at", "ended_after_steps", "recorded_steps"}) {
-        document.fields().text_or_null(name, definitions.meta_text(name));
+    if (!document.is_for_people()) {
+        put_run_fields(document.fields(), report);
     }
-    put_out_of_memory(document.fields(), report);
-    put_value_reads(document.fields().key("value_reads"), report.value_reads, report.paths);
-    put_coverage(document.fields(), report.reader);
 }
 
 }  // namespace peakline::report
