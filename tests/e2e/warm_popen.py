@@ -17,6 +17,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -26,7 +27,10 @@ _FOR_PROGRAMS = ("torch", "torch.fx.experimental.symbolic_shapes", "torch._dynam
 # pytest wants to import what it tests by itself.
 _FOR_COMMANDS = {"peakline": ("warm_commands",), "pytest": ("pytest",)}
 _LONGEST_ADDRESS = 100  # of a socket
-NOT_HERE = 77  # status of a server on a kernel that lets no process set its command line
+ENDED = "ended"  # file with a line for each that ended before its session
+# First words of a server.
+READY = b"ready"
+NOT_HERE = b"not here"  # the kernel lets no process set its command line
 
 # Read as Python, libraries or torch are loaded.
 _OF_PYTHON = ("PYTHON", "LD_", "LANG", "LC_")
@@ -91,13 +95,20 @@ class Warmth:
             if not asked.exists():
                 asked.touch()
                 return None
-            if not Path(address).exists():
-                late = {k: v for k, v in self._usual.items() if not _is_early(k)}
-                if not self._start(name, modules, {**late, **early}):
-                    return None
-        asker = socket.socket(socket.AF_UNIX)
-        asker.connect(address)
-        return asker
+            if Path(address).exists():
+                with suppress(ConnectionRefusedError):
+                    return _connected(address)
+                self._note_an_end(name, modules)
+                Path(address).unlink()
+            late = {k: v for k, v in self._usual.items() if not _is_early(k)}
+            started = self._start(name, modules, {**late, **early})
+            return _connected(address) if started else None
+
+    def _note_an_end(self, name: str, modules: Sequence[str]) -> None:
+        """Note for the end of the session that a warm process ended, which none should."""
+        said = (self._folder / f"{name}.log").read_text(errors="replace").strip()
+        with (self._folder / ENDED).open("a") as notes:
+            notes.write(f"{name} of {modules[-1]}: {said or 'nothing said'}\n")
 
     def _start(self, name: str, modules: Sequence[str], environment: Mapping[str, str]) -> bool:
         compiled = self._folder / f"{name}.pyc"
@@ -115,12 +126,21 @@ class Warmth:
                 env=environment,
                 start_new_session=True,
             )
-        if server.stdout.readline():
-            server.returncode = 0  # nobody waits for it
-            return True
-        if server.wait() == NOT_HERE:
-            return False
-        raise RuntimeError(f"no warm process: {words}\n{log.read_text()}")
+        server.wait()
+        answer = server.stdout.readline().strip()
+        if not answer:
+            raise RuntimeError(f"no warm process: {words}\n{log.read_text()}")
+        return answer == READY
+
+
+def _connected(address: str) -> socket.socket:
+    asker = socket.socket(socket.AF_UNIX)
+    try:
+        asker.connect(address)
+    except BaseException:
+        asker.close()
+        raise
+    return asker
 
 
 def _is_script(word: str) -> bool:
