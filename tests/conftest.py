@@ -15,11 +15,12 @@ import pytest
 sys.path.insert(0, str(Path(__file__).with_name("e2e")))
 
 from lab import Lab, folder_of_session  # noqa: E402
-from warm_popen import WarmPopen, Warmth  # noqa: E402
+from warm_popen import ENDED, WarmPopen, Warmth  # noqa: E402
 
 # Every program of these is a new process: they test what happens as Python starts or ends, below
 # the script's own frame, or what a program can see of its process.
 COLD = {
+    "test_first_without_gil",
     "test_harmless",
     "test_holders",
     "test_signal_reports",
@@ -60,14 +61,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: order.get(item.path.stem, len(FIRST)))
 
 
+def _folder_of(factory: pytest.TempPathFactory) -> Path:
+    return folder_of_session(factory.getbasetemp()) / "warm"
+
+
 @pytest.fixture(scope="session")
 def _warmth(tmp_path_factory: pytest.TempPathFactory) -> Warmth:
-    base = tmp_path_factory.getbasetemp()
-    folder = folder_of_session(base) / "warm"
+    folder = _folder_of(tmp_path_factory)
     folder.mkdir(exist_ok=True)
-    warmth = Warmth(folder, Lab(sys.executable, base).environment(None))
+    lab = Lab(sys.executable, tmp_path_factory.getbasetemp())
+    warmth = Warmth(folder, lab.environment(None))
     warmth.hold()
     return warmth
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Name the warm processes that ended before the session: a test must have killed them."""
+    factory: pytest.TempPathFactory = config._tmp_path_factory  # type: ignore[attr-defined]
+    notes = _folder_of(factory) / ENDED
+    if notes.exists():
+        terminalreporter.write_sep("=", "warm processes that ended", yellow=True)
+        terminalreporter.write(notes.read_text())
 
 
 @pytest.fixture(scope="module", autouse=True)
