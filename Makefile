@@ -47,7 +47,7 @@ SEPARATE := preload/simulate/%
 RECORDER_SOURCES := $(call sources,allocator/record allocator/capture) \
                     $(filter-out pyhook/module/% pyhook/holders/%,$(call sources,pyhook)) \
                     $(filter-out $(BOOTSTRAP_SOURCES) $(SEPARATE),$(call sources,preload))
-REPORT_SOURCES := $(call sources,$(addprefix report/,trace replay symbols attribute views render))
+REPORT_SOURCES := $(call sources,$(addprefix report/,trace replay symbols attribute views render reports))
 UNIT_TEST_SOURCES := $(wildcard tests/unit/*.cpp) \
     $(foreach room,record capture preload report,$(wildcard tests/unit/$(room)/*.cpp))
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "report/render/report.h"
+#include "report/reports/report.h"
 
 namespace peakline::report::python {
 

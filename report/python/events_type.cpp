@@ -7,9 +7,9 @@
 #include "engine_call.h"
 #include "report/attribute/stacks/stack_lookup.h"
 #include "report/render/events/event_names.h"
-#include "report/render/facts/asked_blocks.h"
 #include "report/render/table/run_facts.h"
 #include "report/views/events/events.h"
+#include "report/views/selection/refusals.h"
 
 namespace peakline::report::python {
 namespace {

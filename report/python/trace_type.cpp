@@ -9,8 +9,7 @@
 #include "engine_call.h"
 #include "events_type.h"
 #include "page_method.h"
-#include "report/render/calls/outline_report.h"
-#include "report/render/report.h"
+#include "report/reports/report.h"
 #include "report/trace/writer/stored_outline.h"
 
 namespace peakline::report::python {

@@ -1,35 +1,18 @@
-// `timeline`: the level over time. JSON schema: JSON.md.
+#include "timeline_report.h"
+
 #include <algorithm>
 #include <array>
-#include <optional>
-#include <utility>
+#include <string>
 
 #include "report/render/document/document.h"
-#include "report/render/facts/asked_blocks.h"
-#include "report/render/facts/where_report.h"
 #include "report/render/format/format_bytes.h"
 #include "report/render/format/json_writer.h"
-#include "report/render/report.h"
 #include "report/render/table/run_facts.h"
 #include "report/render/table/table_report.h"
-#include "report/replay/replay.h"
-#include "report/replay/totals/timeline.h"
-#include "report/trace/file/trace_error.h"
-#include "report/views/ledger/driver_levels.h"
-#include "report/views/selection/chosen_keys.h"
-#include "report/views/selection/selected_blocks.h"
 
 namespace peakline::report {
 namespace {
 
-struct TimelineReport {
-    const TraceReader& reader;
-    const Selection& selection;
-    const Timeline& timeline;
-    ShownPart part;
-};
-
-constexpr uint64_t kDefaultPoints = 1000;
 constexpr size_t kRows = 12;
 constexpr size_t kLabelWidth = 9;
 constexpr std::array<const char*, 9> kBlocks = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -96,6 +79,8 @@ void put_points(JsonWriter& json, const TimelineReport& report) {
     json.end_array();
 }
 
+}  // namespace
+
 void put_timeline(Document& document, const TimelineReport& report) {
     const TraceReader& reader = report.reader;
     const Timeline& timeline = report.timeline;
@@ -123,68 +108,6 @@ void put_timeline(Document& document, const TimelineReport& report) {
     json.field("from_headers", timeline.from_headers);
     json.field("skipped_chunk_count", timeline.skipped_chunk_count);
     put_points(json, report);
-}
-
-// Without --where `by_ordinal` is nullopt: all blocks are shown.
-struct ShownBlocks {
-    std::optional<std::vector<bool>> by_ordinal;
-    std::vector<UnmatchedValue> unmatched;
-};
-
-ShownBlocks shown_blocks(const TraceReader& reader,
-                         Selection selection,
-                         const PathDisplay& paths,
-                         const Progress& progress) {
-    ShownBlocks shown;
-    if (!selection.where.empty()) {
-        selection.row_keys.clear();
-        StackLookup stacks(reader.definitions(), selection.frames);
-        BlockKeys keys(chosen_keys(reader, selection), 0, stacks);
-        BlockFilter filter(selection.where, keys, texts_of_labels(paths));
-        shown.by_ordinal = select_blocks(reader, keys, filter, progress);
-        shown.unmatched = filter.unmatched();
-    }
-    return shown;
-}
-
-}  // namespace
-
-std::string make_timeline_report(const TraceReader& reader,
-                                 const ReportOptions& options,
-                                 const Progress& progress) {
-    const Selection selection = parse_selection(options.selection, reader, KnownMeasures::kAll);
-    const DeviceChoice& choice = selection.request.device;
-    need_time(reader, "timeline");
-    if (selection.driver_measure) {
-        refuse_where(selection, "timeline --measure reserved and device");
-        refuse_host(selection, "timeline --measure reserved and device");
-    } else if (selection.request.measure != format::Measure::kAllocated) {
-        throw TraceError("timeline --measure takes allocated, reserved or device");
-    }
-    TimelineRequest request;
-    if (choice.kind == DeviceChoiceKind::kNumber) {
-        request.device = choice.number;
-    } else if (!selection.driver_measure && !reader.has_gpu_memory()) {
-        request.device = replay(reader, {}, progress).chosen.device;
-    }
-    request.point_count = options.top != 0 ? options.top : kDefaultPoints;
-    ShownBlocks shown = shown_blocks(reader, selection, options.paths, progress);
-    request.shown = shown.by_ordinal.has_value() ? &*shown.by_ordinal : nullptr;
-    const Timeline timeline =
-        selection.driver_measure
-            ? make_driver_timeline(reader, *selection.driver_measure, request, progress)
-            : make_timeline(reader, request, progress);
-    if (timeline.points.empty()) {
-        throw TraceError(reader.name() + ": holds no events, so there is no time to show");
-    }
-    const TimelineReport report = {
-        reader,
-        selection,
-        timeline,
-        {timeline.peak_bytes, timeline.whole_peak_bytes, std::move(shown.unmatched)}};
-    Document document(options.form);
-    put_timeline(document, report);
-    return document.take();
 }
 
 }  // namespace peakline::report

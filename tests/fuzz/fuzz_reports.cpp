@@ -10,9 +10,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "report/render/calls/outline_report.h"
 #include "report/render/page/page_report.h"
-#include "report/render/report.h"
+#include "report/reports/report.h"
 #include "report/trace/file/trace_error.h"
 #include "tests/fuzz/packed_trace.h"
 

@@ -40,7 +40,7 @@ ALLOWED = {
 }
 # Within these a room includes the rooms before it, so no two include each other. Their READMEs
 # draw the same.
-REPORT_ROOMS = ("trace", "replay", "symbols", "attribute", "views", "render", "python")
+REPORT_ROOMS = ("trace", "replay", "symbols", "attribute", "views", "render", "reports", "python")
 MODEL_ROOMS = ("base", "devices", "values", "memory", "streams", "ranks")
 ORDERED = {
     "report": REPORT_ROOMS,

@@ -24,10 +24,6 @@ const char* meaning_of(FreeCause cause) {
     return kMeanings[static_cast<size_t>(cause)];
 }
 
-SegmentPins pins_of_lines(const StateReport& report) {
-    return find_pins(report.state, [&](uint32_t context) { return report.line_of(context); });
-}
-
 void put_causes(Document& document, const ReservedCauses& causes) {
     DocumentTable table(
         document,
@@ -61,7 +57,8 @@ void put_causes(Document& document, const ReservedCauses& causes) {
     json.field("largest_hole_bytes", causes.largest_hole_bytes);
 }
 
-void put_lines(Document& document, const StateReport& report, const SegmentPins& pins) {
+void put_lines(Document& document, const StateReport& report) {
+    const SegmentPins& pins = report.pins;
     DocumentTable table(document,
                         "lines",
                         {{"sole_bytes", "Goes back"},
@@ -86,29 +83,32 @@ void put_lines(Document& document, const StateReport& report, const SegmentPins&
              seconds_cell(report.reader.seconds(pin.longest_ticks)),
              cell(pin.freed_count)
                  .shown_as(format_count(pin.freed_count) + " of " + format_count(pin.block_count)),
-             line_cell(report.paths, {report.lines[pin.line]}),
+             line_cell(report.paths, {report.lines.labels[pin.line]}),
              cell(pin.block_count),
              cell(report.reader.seconds(pin.oldest_tick))});
     }
     table.leave_out(pins.lines.size() - shown, "more lines");
 }
 
-void put_sets(Document& document, const StateReport& report, const SegmentPins& pins) {
+void put_sets(Document& document, const StateReport& report) {
+    const SegmentPins& pins = report.pins;
     JsonWriter& json = document.fields().key("sets").begin_array();
     for (const PinningSet& set : pins.sets) {
         document.show_empty_line();
         document.say("Together " + format_bytes(set.bytes) + ":");
         json.begin_object().field("bytes", set.bytes).key("locations").begin_array();
         for (const uint32_t line : set.lines) {
-            document.say("  " + label_text(report.paths, report.lines[line]), Tone::kVerbatim);
-            json.value(label_text(report.paths, report.lines[line]));
+            document.say("  " + label_text(report.paths, report.lines.labels[line]),
+                         Tone::kVerbatim);
+            json.value(label_text(report.paths, report.lines.labels[line]));
         }
         json.end_array().end_object();
     }
     json.end_array();
 }
 
-void put_head(Document& document, const StateReport& report, const ReservedCauses& causes) {
+void put_head(Document& document, const StateReport& report) {
+    const ReservedCauses& causes = report.causes;
     const AllocatorState& state = report.state;
     const double seconds = report.reader.seconds(state.tick);
     JsonWriter& json = document.fields().field("schema_version", 1);
@@ -185,7 +185,8 @@ void put_segments(JsonWriter& json, const StateReport& report) {
             json.field("requested_bytes", block.requested_bytes);
             json.field("is_waiting", block.is_waiting);
             json.field("location",
-                       label_text(report.paths, report.lines[report.line_of(block.context)]));
+                       label_text(report.paths,
+                                  report.lines.labels[report.lines.number_of(block.context)]));
             json.end_object();
         }
         json.end_array().key("holes").begin_array();
@@ -231,18 +232,16 @@ void show_segments(Document& document, const StateReport& report) {
 }  // namespace
 
 void put_fragmentation(Document& document, const StateReport& report) {
-    const ReservedCauses causes = find_causes(report.state);
-    const SegmentPins pins = pins_of_lines(report);
-    put_head(document, report, causes);
-    put_causes(document, causes);
+    put_head(document, report);
+    put_causes(document, report.causes);
     document.show_empty_line();
-    put_lines(document, report, pins);
+    put_lines(document, report);
     document.say("Lived, Longest: median and most, until freed or the end; Freed: how many were");
-    put_sets(document, report, pins);
+    put_sets(document, report);
 }
 
 void put_map(Document& document, const StateReport& report) {
-    put_head(document, report, find_causes(report.state));
+    put_head(document, report);
     if (!document.is_for_people()) {
         put_segments(document.fields(), report);
         return;

@@ -13,19 +13,25 @@
 
 namespace peakline::report {
 
+// The lines of all contexts that have a block. Number 0 is for contexts without one.
+struct StateLines {
+    std::vector<Label> labels;  // by number
+    std::vector<uint32_t> of_context;
+
+    uint32_t number_of(uint32_t context) const {
+        return context < of_context.size() ? of_context[context] : 0;
+    }
+};
+
 struct StateReport {
     const TraceReader& reader;
     const AllocatorState& state;
-    const std::string& at;            // the moment, as --at takes it
-    const std::vector<Label>& lines;  // by number
-    // The number of the line, for each context.
-    const std::vector<uint32_t>& line_of_context;
+    const ReservedCauses& causes;
+    const SegmentPins& pins;
+    const std::string& at;  // the moment, as --at takes it
+    const StateLines& lines;
     uint64_t top = 0;  // lines or segments shown; 0: all
     const PathDisplay& paths;
-
-    uint32_t line_of(uint32_t context) const {
-        return context < line_of_context.size() ? line_of_context[context] : 0;
-    }
 };
 
 void put_fragmentation(Document& document, const StateReport& report);

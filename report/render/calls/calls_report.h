@@ -23,10 +23,11 @@ struct CallsReport {
     const PhaseResult& phases;
     const CallRules& rules;
     const CallResult& result;
-    const OperatorSeries& series;  // empty except for `ops`
-    const Stages& stages;          // empty except for `stages`
-    const DeviceTotals& chosen;    // the device of the figures, or the sum
-    uint64_t top;                  // rows shown; for stages: steps; 0: all
+    const std::vector<LayerRow>& layers;  // empty except for `layers`
+    const OperatorSeries& series;         // empty except for `ops`
+    const Stages& stages;                 // empty except for `stages`
+    const DeviceTotals& chosen;           // the device of the figures, or the sum
+    uint64_t top;                         // rows shown; for stages: steps; 0: all
 };
 
 // Each adds its part to a document that begins with put_calls_head().

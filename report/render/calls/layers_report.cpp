@@ -5,7 +5,7 @@
 namespace peakline::report {
 
 void put_layers(Document& document, const CallsReport& report) {
-    const std::vector<LayerRow> rows = build_layers(report.result, report.rules);
+    const std::vector<LayerRow>& rows = report.layers;
     const uint64_t shown = shown_count(report.top, rows.size());
     document.fields().field("row_count", static_cast<uint64_t>(rows.size()));
     document.say_lines(

@@ -2,13 +2,11 @@
 
 #include <string_view>
 
-#include "report/render/facts/asked_blocks.h"
 #include "report/render/format/device_json.h"
 #include "report/render/format/json_writer.h"
 #include "report/render/format/path_display.h"
 #include "report/render/table/run_facts.h"
 #include "report/render/table/table_report.h"
-#include "report/views/calls/outline.h"
 #include "report/views/calls/phases.h"
 
 namespace peakline::report {
@@ -65,13 +63,8 @@ void put_all_rows(JsonWriter& json, const PathDisplay& paths, const std::vector<
 
 }  // namespace
 
-std::string make_outline(const TraceReader& reader,
-                         const ReportOptions& options,
-                         const Progress& progress) {
-    const Selection selection = parse_selection(options.selection, reader);
-    refuse_where(selection, "outline");
-    StackLookup stacks(reader.definitions(), selection.frames);
-    const Outline outline = build_outline(reader, selection, stacks, progress);
+std::string outline_json(const OutlineReport& report) {
+    const auto& [reader, selection, outline, paths] = report;
     const ReplayResult& result = outline.result;
     JsonWriter json;
     json.begin_object().field("schema_version", 1);
@@ -86,12 +79,12 @@ std::string make_outline(const TraceReader& reader,
         }
     }
     json.end_array().key("rows");
-    put_all_rows(json, options.paths, outline.rows);
+    put_all_rows(json, paths, outline.rows);
     json.key("rows_of_all");
     if (outline.rows_of_all.empty()) {
         json.null();
     } else {
-        put_all_rows(json, options.paths, outline.rows_of_all);
+        put_all_rows(json, paths, outline.rows_of_all);
     }
     json.field("duration_seconds", reader.seconds(result.health.last_tick));
     json.field("clean_end", result.health.clean_end);

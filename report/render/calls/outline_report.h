@@ -4,14 +4,20 @@
 
 #include <string>
 
-#include "report/render/format/report_options.h"
+#include "report/render/format/path_display.h"
 #include "report/trace/reader.h"
+#include "report/views/calls/outline.h"
+#include "report/views/selection/selection.h"
 
 namespace peakline::report {
 
-// Throws TraceError like the other reports.
-std::string make_outline(const TraceReader& reader,
-                         const ReportOptions& options,
-                         const Progress& progress = {});
+struct OutlineReport {
+    const TraceReader& reader;
+    const Selection& selection;
+    const Outline& outline;
+    const PathDisplay& paths;
+};
+
+std::string outline_json(const OutlineReport& report);
 
 }  // namespace peakline::report

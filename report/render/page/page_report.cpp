@@ -10,13 +10,13 @@
 #include "page_numbers.h"
 #include "report/render/advice/advise_report.h"
 #include "report/render/calls/phases_report.h"
-#include "report/render/facts/asked_blocks.h"
 #include "report/render/format/device_json.h"
 #include "report/render/format/json_writer.h"
 #include "report/render/table/run_facts.h"
 #include "report/render/table/table_report.h"
 #include "report/trace/file/trace_error.h"
 #include "report/views/advice/advice.h"
+#include "report/views/selection/refusals.h"
 
 namespace peakline::report {
 namespace {

@@ -137,21 +137,4 @@ void put_run_facts(JsonWriter& json, const TraceReader& reader) {
     json.end_object();
 }
 
-void need_events(const TraceReader& reader, const char* command) {
-    if (!reader.has_events() && !reader.summary().views.empty()) {
-        throw TraceError(reader.name() + ": holds a summary only, " + command +
-                         " counts events; use peakline summary");
-    }
-}
-
-void need_time(const TraceReader& reader, const char* command) {
-    constexpr const char* kOneMoment = "one_moment";  // peakline/imports/writing.py writes it
-    need_events(reader, command);
-    if (!reader.definitions().meta_text(kOneMoment).empty()) {
-        throw TraceError(reader.name() +
-                         " is the state of one moment (its snapshot has no actions); " + command +
-                         " needs time: record with peakline run");
-    }
-}
-
 }  // namespace peakline::report

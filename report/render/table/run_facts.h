@@ -36,9 +36,4 @@ void put_lines_missing(JsonWriter& json, const TraceReader& reader);
 // The start in UTC, "2030-01-31 12:34:56"; empty: unknown to the trace.
 std::string start_text(const TraceReader& reader);
 
-// Throws TraceError when the trace has only a summary: `command` needs events.
-void need_events(const TraceReader& reader, const char* command);
-// The same, and also when the trace is the state of one moment: a snapshot without actions.
-void need_time(const TraceReader& reader, const char* command);
-
 }  // namespace peakline::report

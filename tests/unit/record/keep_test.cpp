@@ -1,7 +1,7 @@
 // Recordings with a bounded file: the kept part is exact, however often chunks were reused, and the
 // trace states its extent.
 #include "random_program.h"
-#include "report/render/report.h"
+#include "report/reports/report.h"
 #include "report/trace/file/trace_error.h"
 
 namespace peakline::test {

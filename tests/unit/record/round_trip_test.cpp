@@ -4,7 +4,7 @@
 #include <string>
 
 #include "random_program.h"
-#include "report/render/report.h"
+#include "report/reports/report.h"
 #include "tests/unit/report/plain_text.h"
 
 namespace peakline::test {

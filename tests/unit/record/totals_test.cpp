@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "random_program.h"
-#include "report/render/report.h"
+#include "report/reports/report.h"
 #include "report/replay/totals/allocation_totals.h"
 
 namespace peakline::test {

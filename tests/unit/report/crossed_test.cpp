@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "report/render/facts/asked_blocks.h"
+#include "report/reports/asked_blocks.h"
 #include "report/replay/totals/timeline.h"
 #include "report/views/selection/chosen_keys.h"
 #include "report/views/selection/selected_blocks.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "report/render/report.h"
+#include "report/reports/report.h"
 #include "report/replay/phases/find_ranges.h"
 #include "report/views/events/events.h"
 #include "report_testing.h"

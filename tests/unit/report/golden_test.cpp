@@ -10,7 +10,7 @@
 
 #include "allocator/record/recorder.h"
 #include "plain_text.h"
-#include "report/render/report.h"
+#include "report/reports/report.h"
 #include "report/trace/file/trace_error.h"
 #include "tests/fuzz/packed_trace.h"
 #include "tests/unit/catching.h"

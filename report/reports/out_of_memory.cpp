@@ -5,11 +5,10 @@
 #include "report.h"
 #include "report/render/blocks/oom_report.h"
 #include "report/render/document/document.h"
-#include "report/render/facts/asked_blocks.h"
-#include "report/render/table/run_facts.h"
 #include "report/views/refused/refused_holders.h"
 #include "report/views/refused/refused_lines.h"
 #include "report/views/refused/serving_setting.h"
+#include "report/views/selection/refusals.h"
 
 namespace peakline::report {
 

@@ -1,10 +1,7 @@
 #include "asked_blocks.h"
 
-#include <string>
-
-#include "report/replay/values/device_names.h"
-#include "report/trace/file/trace_error.h"
 #include "report/views/ledger/driver_levels.h"
+#include "report/views/selection/refusals.h"
 
 namespace peakline::report {
 
@@ -42,22 +39,6 @@ AskedBlocks replay_for_keys(const TraceReader& reader,
     asked.part.total_bytes = blocks.level_bytes;
     asked.part.shown_bytes = blocks.level_bytes - blocks.left_out_bytes;
     return asked;
-}
-
-void refuse_where(const Selection& selection, const char* report) {
-    if (!selection.where.empty()) {
-        throw TraceError(std::string(report) +
-                         " does not take --where; table, summary, tensors, timeline and stats do");
-    }
-}
-
-void refuse_host(const Selection& selection, const char* report) {
-    if (format::is_of_host(selection.request.device.number)) {
-        const std::string word = device_word(selection.request.device.number);
-        throw TraceError(std::string(report) + " is about a GPU, and --device " + word +
-                         " is memory of the host; table, timeline, tensors, phases, layers and "
-                         "html show that");
-    }
 }
 
 }  // namespace peakline::report

@@ -6,11 +6,11 @@
 
 #include "report.h"
 #include "report/render/document/document.h"
-#include "report/render/facts/asked_blocks.h"
 #include "report/render/growth/leaks_report.h"
-#include "report/render/table/run_facts.h"
+#include "report/replay/replay.h"
 #include "report/replay/totals/level_samples.h"
 #include "report/views/selection/chosen_keys.h"
+#include "report/views/selection/refusals.h"
 
 namespace peakline::report {
 namespace {

@@ -8,10 +8,9 @@
 #include "report/render/allocator/fragmentation_report.h"
 #include "report/render/allocator/whatif_report.h"
 #include "report/render/document/document.h"
-#include "report/render/facts/asked_blocks.h"
-#include "report/render/table/run_facts.h"
 #include "report/trace/file/trace_error.h"
 #include "report/views/ledger/moment_event.h"
+#include "report/views/selection/refusals.h"
 
 namespace peakline::report {
 namespace {
@@ -28,14 +27,8 @@ std::optional<uint32_t> device_of(const Selection& selection, const char* comman
     return choice.kind == DeviceChoiceKind::kNumber ? std::optional(choice.number) : std::nullopt;
 }
 
-// The lines of all contexts that have a block. Number 0 is for contexts without one.
-struct Lines {
-    std::vector<Label> labels;
-    std::vector<uint32_t> of_context;
-};
-
-Lines lines_of(const AllocatorState& state, const TraceReader& reader, StackLookup& stacks) {
-    Lines lines;
+StateLines lines_of(const AllocatorState& state, const TraceReader& reader, StackLookup& stacks) {
+    StateLines lines;
     lines.labels.emplace_back();
     lines.of_context.assign(reader.definitions().contexts.count() + size_t{1}, 0);
     std::map<std::string, uint32_t> by_key;
@@ -82,14 +75,12 @@ std::string make_state(const TraceReader& reader,
         throw TraceError(reader.name() + ": no segments of torch's allocator on device " +
                          std::to_string(moment.device) + " at " + options.selection.at);
     }
-    const Lines lines = lines_of(state, reader, stacks);
-    const StateReport report = {reader,
-                                state,
-                                options.selection.at,
-                                lines.labels,
-                                lines.of_context,
-                                options.top,
-                                options.paths};
+    const StateLines lines = lines_of(state, reader, stacks);
+    const ReservedCauses causes = find_causes(state);
+    const auto line_of = [&](uint32_t context) { return lines.number_of(context); };
+    const SegmentPins pins = put == put_fragmentation ? find_pins(state, line_of) : SegmentPins();
+    const StateReport report = {
+        reader, state, causes, pins, options.selection.at, lines, options.top, options.paths};
     Document document(options.form);
     put(document, report);
     return document.take();

@@ -3,12 +3,11 @@
 
 #include <utility>
 
+#include "asked_blocks.h"
 #include "report/attribute/grouping.h"
 #include "report/attribute/stacks/phase_rules.h"
 #include "report/render/blocks/stats_report.h"
 #include "report/render/calls/phases_report.h"
-#include "report/render/facts/asked_blocks.h"
-#include "report/render/table/run_facts.h"
 #include "report/render/table/summary_report.h"
 #include "report/render/table/table_report.h"
 #include "report/replay/replay.h"
@@ -16,6 +15,7 @@
 #include "report/trace/file/trace_error.h"
 #include "report/views/blocks/table.h"
 #include "report/views/selection/chosen_keys.h"
+#include "report/views/selection/refusals.h"
 
 namespace peakline::report {
 namespace {
@@ -146,10 +146,10 @@ std::shared_ptr<const void> keep_libraries() {
     return std::make_shared<const KeptModules>();
 }
 
-MakeReport find_report(const std::string& name) {
+MakeReport* find_report(const std::string& name) {
     static constexpr struct {
         const char* name;
-        MakeReport make;
+        MakeReport* make;
     } kReports[] = {
         {"table", make_table},
         {"summary", make_summary},

@@ -2,19 +2,19 @@
 #include <optional>
 #include <utility>
 
+#include "asked_blocks.h"
 #include "report.h"
 #include "report/attribute/call_rules.h"
 #include "report/render/blocks/holders_report.h"
 #include "report/render/blocks/tensors_report.h"
 #include "report/render/calls/calls_report.h"
-#include "report/render/facts/asked_blocks.h"
-#include "report/render/table/run_facts.h"
 #include "report/render/table/table_report.h"
 #include "report/replay/phases/find_ranges.h"
 #include "report/replay/replay.h"
 #include "report/views/blocks/holders.h"
 #include "report/views/blocks/tensors.h"
 #include "report/views/selection/chosen_keys.h"
+#include "report/views/selection/refusals.h"
 
 namespace peakline::report {
 namespace {
@@ -64,10 +64,12 @@ std::string make_calls(const TraceReader& reader,
         request.on_layer = [&](const LayerCall& call) { stages_builder->add(call); };
     }
     const CallResult result = replay_calls(reader, rules, std::move(request), progress);
+    const std::vector<LayerRow> layers =
+        question.shows == Shown::kLayers ? build_layers(result, rules) : std::vector<LayerRow>();
     const OperatorSeries series = series_builder ? series_builder->take() : OperatorSeries();
     const Stages stages = stages_builder ? stages_builder->take(result.moments) : Stages();
     const CallsReport report = {
-        reader, selection, phases, rules, result, series, stages, chosen, options.top};
+        reader, selection, phases, rules, result, layers, series, stages, chosen, options.top};
     Document document(options.form);
     put_calls_head(document, report);
     question.put(document, report);

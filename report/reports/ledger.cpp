@@ -2,9 +2,8 @@
 #include <string>
 
 #include "report.h"
-#include "report/render/facts/asked_blocks.h"
 #include "report/render/ledger/ledger_report.h"
-#include "report/render/table/run_facts.h"
+#include "report/views/selection/refusals.h"
 
 namespace peakline::report {
 

@@ -2,9 +2,8 @@
 #include "report.h"
 #include "report/render/advice/advise_report.h"
 #include "report/render/document/document.h"
-#include "report/render/facts/asked_blocks.h"
-#include "report/render/table/run_facts.h"
 #include "report/trace/file/trace_error.h"
+#include "report/views/selection/refusals.h"
 
 namespace peakline::report {
 

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "report/attribute/block_keys.h"
+#include "report/render/facts/where_report.h"
 #include "report/render/format/path_display.h"
 #include "report/replay/replay.h"
-#include "where_report.h"
 
 namespace peakline::report {
 
@@ -20,10 +20,5 @@ AskedBlocks replay_for_keys(const TraceReader& reader,
                             BlockKeys& keys,
                             const PathDisplay& paths,
                             const Progress& progress);
-
-// Throws TraceError for --where, for a report that does not take it.
-void refuse_where(const Selection& selection, const char* report);
-// Throws TraceError for memory of the host, for a report about a GPU.
-void refuse_host(const Selection& selection, const char* report);
 
 }  // namespace peakline::report
