@@ -57,7 +57,7 @@ void read_everything(const std::vector<unsigned char>& file) {
             options.selection.by = by;
             options.selection.device = at[0] == 'e' ? "all" : "";
             try {
-                report::make_table(reader, options);
+                report::make_table(reader, options, {});
             } catch (const report::TraceError&) {
             }
         }
@@ -65,14 +65,14 @@ void read_everything(const std::vector<unsigned char>& file) {
     report::ReportOptions json;
     json.form = report::OutputForm::kJson;
     json.selection.measure = "requested";
-    report::make_summary(reader, json);
+    report::make_summary(reader, json, {});
     json.form = report::OutputForm::kDocument;
     json.selection.by = "stack";
-    report::make_table(reader, json);
+    report::make_table(reader, json, {});
     json.selection.by = "line";
-    report::make_summary(reader, json);
+    report::make_summary(reader, json, {});
     json.form = report::OutputForm::kJson;
-    report::make_stats(reader, json);
+    report::make_stats(reader, json, {});
     for (const char* name :
          {"phases", "layers", "ops", "stages", "tensors", "leaks", "oom", "advise"}) {
         for (const auto form : {report::OutputForm::kDocument, report::OutputForm::kJson}) {
@@ -96,7 +96,7 @@ void read_everything(const std::vector<unsigned char>& file) {
         }
     }
     try {
-        report::make_outline(reader, {});
+        report::make_outline(reader, {}, {});
     } catch (const report::TraceError&) {
     }
     for (const char* device : {"", "all"}) {

@@ -1,4 +1,4 @@
-// What a report refuses: options that it does not take, and traces that lack what it needs. All
+// Refusals of reports: options that a report does not take, traces that lack its data. All throw
 // throw TraceError; `report` is its name.
 #pragma once
 

@@ -41,9 +41,9 @@ void check_views(const report::TraceReader& reader, RandomProgram& program) {
 
 void check_reports(const report::TraceReader& reader, const char* kept) {
     report::ReportOptions options;
-    CHECK_THAT(report::make_table(reader, options), Catch::Contains(kept));
-    CHECK_THAT(report::make_summary(reader, options), Catch::Contains(kept));
-    CHECK_THAT(report::make_stats(reader, options), Catch::Contains(kept));
+    CHECK_THAT(report::make_table(reader, options, {}), Catch::Contains(kept));
+    CHECK_THAT(report::make_summary(reader, options, {}), Catch::Contains(kept));
+    CHECK_THAT(report::make_stats(reader, options, {}), Catch::Contains(kept));
     options.form = report::OutputForm::kJson;
     for (const auto make : {report::make_table, report::make_summary, report::make_stats}) {
         CHECK_THAT(make(reader, options, {}), Catch::Contains("\"events_dropped\":"));

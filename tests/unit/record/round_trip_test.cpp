@@ -16,7 +16,7 @@ std::string table_of(const report::TraceReader& reader,
                      const char* at) {
     report::ReportOptions options;
     options.selection = selection_of(device, measure, at);
-    return plain_text(report::make_table(reader, options));
+    return plain_text(report::make_table(reader, options, {}));
 }
 
 void check_everything(const std::string& path, RandomProgram& program, bool has_summary) {

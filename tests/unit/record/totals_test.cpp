@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "random_program.h"
-#include "report/reports/report.h"
 #include "report/replay/totals/allocation_totals.h"
+#include "report/reports/report.h"
 
 namespace peakline::test {
 namespace {
@@ -38,7 +38,7 @@ std::string stats_of(const TraceReader& reader, const char* by, const char* meas
     options.form = report::OutputForm::kJson;
     options.selection.by = by;
     options.selection.measure = measure;
-    return report::make_stats(reader, options);
+    return report::make_stats(reader, options, {});
 }
 
 void check_same_stats(const TraceReader& one, const TraceReader& other) {
@@ -54,7 +54,7 @@ std::string first_screen_of(const TraceReader& reader, const char* by, const cha
     options.form = report::OutputForm::kJson;
     options.selection.by = by;
     options.selection.measure = measure;
-    return report::make_table(reader, options) + report::make_summary(reader, options);
+    return report::make_table(reader, options, {}) + report::make_summary(reader, options, {});
 }
 
 // Table and summary at the peak, from the recorder's views and from the events.
@@ -273,7 +273,7 @@ TEST_CASE("damaged totals are told and the events read instead", "[record][total
     const size_t payload = TraceBuilder::chunk_offset(last) + sizeof(format::ChunkHeader);
     const Bytes bare = without_totals(bytes, reader);
     const std::string expected =
-        report::make_table(TraceReader::from_memory("run", bare), report::ReportOptions());
+        report::make_table(TraceReader::from_memory("run", bare), report::ReportOptions(), {});
     const auto count = [](const TraceReader& trace) {
         return report::count_allocations(trace).records.alloc_class;
     };

@@ -31,14 +31,14 @@ void read_everything(const Bytes& file) {
         for (const char* at : {"peak", "end", "0.5"}) {
             report::ReportOptions options;
             options.selection.at = at;
-            report::make_table(trace.reader, options);
+            report::make_table(trace.reader, options, {});
         }
-        report::make_summary(trace.reader, {});
+        report::make_summary(trace.reader, {}, {});
         report::ReportOptions parts;
         parts.form = report::OutputForm::kDocument;
         parts.selection.by = "stack";
-        report::make_table(trace.reader, parts);
-        report::make_stats(trace.reader, {});
+        report::make_table(trace.reader, parts, {});
+        report::make_stats(trace.reader, {}, {});
         for (const char* name : {"phases",
                                  "layers",
                                  "ops",
@@ -129,7 +129,7 @@ TEST_CASE("a file reads like the same bytes in memory", "[report]") {
     std::ofstream(path, std::ios::binary)
         .write(reinterpret_cast<const char*>(file.data()), static_cast<long>(file.size()));
     const auto reader = report::TraceReader::open_file(path);
-    CHECK(report::make_table(reader, {}) == report::make_table(OpenTrace(file).reader, {}));
+    CHECK(report::make_table(reader, {}, {}) == report::make_table(OpenTrace(file).reader, {}, {}));
     unlink(path);
 }
 
@@ -242,7 +242,7 @@ TEST_CASE("an end mark counts only as the last record", "[report]") {
         const OpenTrace trace{"start\nalloc a 0x1000 100 stack=f.py:1:f\n" + std::string(end)};
         const auto result = trace.replay();
         CHECK(result.health.complete() == result.health.problems.texts().empty());
-        const std::string stats = report::make_stats(trace.reader, {});
+        const std::string stats = report::make_stats(trace.reader, {}, {});
         CHECK((stats.find("killed or interrupted") == std::string::npos) ==
               result.health.complete());
         return result.health.problems.texts();
@@ -270,13 +270,9 @@ TEST_CASE("impossible numbers in events end their chunk, not the reader", "[repo
         builder.mark(format::MarkKind::kProcessEnd);
         return OpenTrace(builder.finish()).replay().health;
     };
-    CHECK(mentions(health_of([](auto& b) {
-                       b.alloc_inline(fields({1, 0, 0, UINT64_MAX, 0}), 1);
-                   }),
+    CHECK(mentions(health_of([](auto& b) { b.alloc_inline(fields({1, 0, 0, UINT64_MAX, 0}), 1); }),
                    "impossible sizes"));
-    CHECK(mentions(health_of([](auto& b) {
-                       b.alloc_inline(fields({1, 5000, 0, 8, 0}), 1);
-                   }),
+    CHECK(mentions(health_of([](auto& b) { b.alloc_inline(fields({1, 5000, 0, 8, 0}), 1); }),
                    "impossible sizes"));
     CHECK(mentions(health_of([](auto& b) { b.alloc_class(12345, 1); }), "no readable definition"));
     CHECK(mentions(health_of([](auto& b) { b.alloc_class(0, 1); }), "invalid class id"));

@@ -49,7 +49,7 @@ TEST_CASE("a damaged chunk of definitions costs its own definitions only", "[rep
     CHECK(mentions(health, "1 allocations name a context that is not defined"));
     CHECK(trace.reader.definitions().contexts[4].python_node ==
           whole.reader.definitions().contexts[4].python_node);
-    CHECK_THAT(report::make_stats(trace.reader, {}), Catch::Contains("lost definition"));
+    CHECK_THAT(report::make_stats(trace.reader, {}, {}), Catch::Contains("lost definition"));
 }
 
 TEST_CASE("a stack whose caller is lost keeps the frames that are known", "[report]") {

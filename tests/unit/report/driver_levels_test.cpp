@@ -148,7 +148,7 @@ TEST_CASE("a key that needs lives is refused for memory of the driver", "[measur
                       Catch::Contains("--measure device does not know --by lifetime"));
     ReportOptions options;
     options.selection = measured("device");
-    CHECK_THROWS_WITH(make_summary(trace.reader, options),
+    CHECK_THROWS_WITH(make_summary(trace.reader, options, {}),
                       Catch::Contains("table, timeline and ledger also know"));
 }
 

@@ -69,7 +69,7 @@ std::string table_of(const Bytes& bytes) {
     const report::TraceReader reader = report::TraceReader::from_memory("t", bytes);
     report::ReportOptions options;
     options.form = report::OutputForm::kJson;
-    return report::make_table(reader, options);
+    return report::make_table(reader, options, {});
 }
 
 Bytes packed_by(const Folder& folder, const Bytes& raw) {
