@@ -1,5 +1,5 @@
 // Refusals of reports: options that a report does not take, traces that lack its data. All throw
-// throw TraceError; `report` is its name.
+// TraceError; `report` is its name.
 #pragma once
 
 #include "report/trace/reader.h"
