@@ -193,7 +193,7 @@ void SummaryWriter::put_step_history() {
         writer_.put_summary(SummaryType::kStepSample, values, 4);
         for (; at < sample.change_end; ++at) {
             const StepHistory::Change& change = of_.steps.changes()[at];
-            const auto [context, device] = of_.steps.place_of(change.slot);
+            const auto [context, device] = of_.steps.key_of(change.slot);
             const uint64_t fields[] = {context,
                                        device,
                                        format::zigzag(change.block_bytes),

@@ -201,12 +201,12 @@ void HeapGraph::add_object(PyObject* object) {
         PyObject_GC_IsTracked(object) == 0) {
         return;
     }
-    const uint32_t place = add(reinterpret_cast<uint64_t>(object), Vertex::Kind::kObject);
-    if (place != 0 && type.is_later && !keeps_edges_) {
-        vertices_[place].is_later = true;
-        later_.push_back(place);
-    } else if (place != 0 && type.is_tensor) {
-        look_at_tensor(place, peakline_tensor_of_object(reinterpret_cast<uint64_t>(object)));
+    const uint32_t added = add(reinterpret_cast<uint64_t>(object), Vertex::Kind::kObject);
+    if (added != 0 && type.is_later && !keeps_edges_) {
+        vertices_[added].is_later = true;
+        later_.push_back(added);
+    } else if (added != 0 && type.is_tensor) {
+        look_at_tensor(added, peakline_tensor_of_object(reinterpret_cast<uint64_t>(object)));
     }
 }
 
@@ -284,9 +284,9 @@ void HeapGraph::expand_tensor(uint64_t impl) {
         return;
     }
     if (facts.gradient != 0) {
-        const uint32_t place = add_tensor(facts.gradient);
-        if (place != 0) {
-            look_at_tensor(place, facts.gradient);
+        const uint32_t added = add_tensor(facts.gradient);
+        if (added != 0) {
+            look_at_tensor(added, facts.gradient);
         }
     }
     if (facts.node != 0) {

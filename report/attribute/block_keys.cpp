@@ -73,19 +73,19 @@ uint32_t FacetsOfBlocks::of(const TrackedBlock& block) {
     return keys_.facets_.of(facets_);
 }
 
-Placement BlockKeys::place(size_t key, const BlockGroup& group) const {
+BlockRow BlockKeys::row_of(size_t key, const BlockGroup& group) const {
     BlockGroup with_facet = group;
     with_facet.facet = facets_.items()[group.facets][key];
-    return keys_[key]->place(stacks_, with_facet);
+    return keys_[key]->row_of(stacks_, with_facet);
 }
 
-RowPlacement BlockKeys::place_row(const BlockGroup& group) const {
-    RowPlacement row;
+KeyedRow BlockKeys::keyed_row(const BlockGroup& group) const {
+    KeyedRow row;
     for (size_t key = 0; key < row_key_count_; ++key) {
-        Placement placement = place(key, group);
-        row.labels.push_back(std::move(placement.label));
-        row.through_forward = row.through_forward || placement.through_forward;
-        row.via = row.via.empty() ? std::move(placement.via) : row.via;
+        BlockRow keyed = row_of(key, group);
+        row.labels.push_back(std::move(keyed.label));
+        row.through_forward = row.through_forward || keyed.through_forward;
+        row.via = row.via.empty() ? std::move(keyed.via) : row.via;
     }
     return row;
 }

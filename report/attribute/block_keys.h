@@ -22,7 +22,7 @@ inline GroupKey key_of_group(const BlockGroup& group) {
 }
 
 // The combined result of the keys that make rows.
-struct RowPlacement {
+struct KeyedRow {
     std::vector<Label> labels;     // one per key
     bool through_forward = false;  // for one of the keys
     std::string via = {};          // of the first key that has one
@@ -43,8 +43,8 @@ public:
     bool read_tensors() const;
     // Fills blocks->groups from blocks->blocks, and BlockGroup::facets of both.
     void group(const PhaseTable& phases, LiveBlocks* blocks);
-    Placement place(size_t key, const BlockGroup& group) const;
-    RowPlacement place_row(const BlockGroup& group) const;
+    BlockRow row_of(size_t key, const BlockGroup& group) const;
+    KeyedRow keyed_row(const BlockGroup& group) const;
 
 private:
     friend class FacetsOfBlocks;

@@ -60,7 +60,7 @@ FoundCall find_call(StackLookup& stacks, uint32_t node) {
 std::string name_by_op(StackLookup& stacks, uint32_t context) {
     BlockGroup block;
     block.context = context;
-    return place_by_op(stacks, block).label.key;
+    return row_by_op(stacks, block).label.key;
 }
 
 bool is_pass(Phase phase) {

@@ -14,67 +14,66 @@
 namespace peakline::report {
 
 // The functions of the table, each in the file of its key.
-PlaceBlock place_by_function, place_by_file, place_by_stack, place_by_module, place_by_tensor,
-    place_by_raw_op, place_by_node, place_by_node_stack, place_by_phase, place_by_step,
-    place_by_category, place_by_lifetime, place_by_freed, place_by_library, place_by_stream,
-    place_by_tag, place_by_device;
+RowOfBlock row_by_function, row_by_file, row_by_stack, row_by_module, row_by_tensor, row_by_raw_op,
+    row_by_node, row_by_node_stack, row_by_phase, row_by_step, row_by_category, row_by_lifetime,
+    row_by_freed, row_by_library, row_by_stream, row_by_tag, row_by_device;
 FacetOfBlock phase_facet, step_facet, lifetime_facet, freed_facet;
 
 namespace {
 
 constexpr Grouping kGroupings[] = {
-    {.name = "line", .help = "of the frame that --frame chooses", .place = place_by_line},
-    {.name = "function", .help = "of that frame", .place = place_by_function},
-    {.name = "file", .help = "of that frame", .place = place_by_file},
-    {.name = "stack", .help = "all Python frames", .place = place_by_stack},
+    {.name = "line", .help = "of the frame that --frame chooses", .row_of = row_by_line},
+    {.name = "function", .help = "of that frame", .row_of = row_by_function},
+    {.name = "file", .help = "of that frame", .row_of = row_by_file},
+    {.name = "stack", .help = "all Python frames", .row_of = row_by_stack},
     {.name = "module",
      .help = "instance, as in named_modules()",
-     .place = place_by_module,
+     .row_of = row_by_module,
      .reads_tensors = true},
     {.name = "tensor",
      .help = "parameter, gradient, ... by name",
-     .place = place_by_tensor,
+     .row_of = row_by_tensor,
      .needs_tensors = true,
      .reads_tensors = true},
-    {.name = "op", .help = "operator of torch that allocated", .place = place_by_op},
-    {.name = "raw-op", .help = "innermost operator of torch", .place = place_by_raw_op},
-    {.name = "node", .help = "of the backward pass, with its forward line", .place = place_by_node},
-    {.name = "node-stack", .help = "with its forward stack", .place = place_by_node_stack},
+    {.name = "op", .help = "operator of torch that allocated", .row_of = row_by_op},
+    {.name = "raw-op", .help = "innermost operator of torch", .row_of = row_by_raw_op},
+    {.name = "node", .help = "of the backward pass, with its forward line", .row_of = row_by_node},
+    {.name = "node-stack", .help = "with its forward stack", .row_of = row_by_node_stack},
     {.name = "phase",
      .help = "forward, backward, ...",
-     .place = place_by_phase,
+     .row_of = row_by_phase,
      .facet = phase_facet},
     {.name = "step",
      .help = "in which blocks were made",
-     .place = place_by_step,
+     .row_of = row_by_step,
      .facet = step_facet,
      .needs_lives = true,
      .needs_events = true},
     {.name = "category",
      .help = "parameter, activation, ...",
-     .place = place_by_category,
+     .row_of = row_by_category,
      .facet = category_facet,
      .needs_events = true},
     {.name = "lifetime",
      .help = "how long blocks are held",
-     .place = place_by_lifetime,
+     .row_of = row_by_lifetime,
      .facet = lifetime_facet,
      .needs_lives = true,
      .needs_events = true},
     {.name = "freed-by",
      .help = "line that freed them",
-     .place = place_by_freed,
+     .row_of = row_by_freed,
      .facet = freed_facet,
      .needs_lives = true,
      .needs_events = true},
-    {.name = "tag", .help = "that the program set, of imported snapshots", .place = place_by_tag},
-    {.name = "library", .help = "or program that allocated", .place = place_by_library},
-    {.name = "thread", .help = "that allocated", .place = place_by_thread},
+    {.name = "tag", .help = "that the program set, of imported snapshots", .row_of = row_by_tag},
+    {.name = "library", .help = "or program that allocated", .row_of = row_by_library},
+    {.name = "thread", .help = "that allocated", .row_of = row_by_thread},
     {.name = "stream",
      .help = "the blocks were made for",
-     .place = place_by_stream,
+     .row_of = row_by_stream,
      .needs_streams = true},
-    {.name = "device", .help = "for --device all", .place = place_by_device},
+    {.name = "device", .help = "for --device all", .row_of = row_by_device},
 };
 
 // False for programs without Python, and for recordings without Python stacks.
@@ -84,14 +83,14 @@ bool expects_python(const Definitions& definitions) {
            (stacks.empty() || !definitions.meta_text("python_version").empty());
 }
 
-Placement native_placement(StackLookup& stacks, uint32_t context_id) {
-    Placement placement;
+BlockRow native_row(StackLookup& stacks, uint32_t context_id) {
+    BlockRow row;
     const Context& context = stacks.definitions().contexts[context_id];
     const auto location = chosen_native_location(stacks, context);
-    placement.label.frames = {*location};
-    placement.label.key = location_key(*location);
-    placement.via = via_of_native(stacks, context_id, *location);
-    return placement;
+    row.label.frames = {*location};
+    row.label.key = location_key(*location);
+    row.via = via_of_native(stacks, context_id, *location);
+    return row;
 }
 
 }  // namespace
@@ -120,11 +119,11 @@ const Grouping& find_grouping(const std::string& name, KeyUse use) {
                      " takes one of: " + list);
 }
 
-Placement named_placement(std::string name) {
-    Placement placement;
-    placement.label.key = name;
-    placement.label.name = std::move(name);
-    return placement;
+BlockRow named_row(std::string name) {
+    BlockRow row;
+    row.label.key = name;
+    row.label.name = std::move(name);
+    return row;
 }
 
 bool is_untraced(const StackLookup& stacks, const BlockGroup& block) {
@@ -138,7 +137,7 @@ bool is_unrecorded(const StackLookup& stacks, const BlockGroup& block) {
     return block.context == 0 || ((context.flags & format::kStackUnrecorded) != 0 && knows_nothing);
 }
 
-bool place_without_frame(StackLookup& stacks, const BlockGroup& block, Placement* placement) {
+bool row_without_frame(StackLookup& stacks, const BlockGroup& block, BlockRow* row) {
     const Definitions& definitions = stacks.definitions();
     const Context& context = definitions.contexts[block.context];
     std::string name;
@@ -151,14 +150,14 @@ bool place_without_frame(StackLookup& stacks, const BlockGroup& block, Placement
     } else if ((context.flags & format::kBeforePython) != 0) {
         name = kBeforePythonName;
     } else if (context.native_node != 0 && !expects_python(definitions)) {
-        *placement = native_placement(stacks, block.context);
+        *row = native_row(stacks, block.context);
         return true;
     } else {
         const std::string op(context.operator_name != 0 ? definitions.text(context.operator_name)
                                                         : operator_of(stacks, block.context));
         name = kNoPythonName + (op.empty() ? op : ": " + op);
     }
-    *placement = named_placement(std::move(name));
+    *row = named_row(std::move(name));
     return true;
 }
 

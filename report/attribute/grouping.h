@@ -14,19 +14,19 @@
 namespace peakline::report {
 
 // The row of a block. Depends on the group's context, stream, device, tensor and facet only.
-struct Placement {
+struct BlockRow {
     Label label;
     bool through_forward = false;
     std::string via = {};  // see ViaPart; only for lines chosen as the callers of torch
 };
 
-using PlaceBlock = Placement(StackLookup& stacks, const BlockGroup& block);
+using RowOfBlock = BlockRow(StackLookup& stacks, const BlockGroup& block);
 
 struct Grouping {
     const char* name = nullptr;  // value of --by
     const char* help = nullptr;  // a few words: the meaning of one row
-    PlaceBlock* place = nullptr;
-    // For keys that need the life of a block: then place() gets its facet.
+    RowOfBlock* row_of = nullptr;
+    // For keys that need the life of a block: then row_of() gets its facet.
     FacetOfBlock* facet = nullptr;
     bool needs_lives = false;    // needs single blocks: groups of a summary have no lives
     bool needs_events = false;   // the key has no meaning without events
@@ -46,23 +46,23 @@ const char* option_of(KeyUse use);
 const Grouping& find_grouping(const std::string& name, KeyUse use = KeyUse::kRows);
 
 // The functions of keys that other keys build on, each in the file of its name.
-PlaceBlock place_by_line, place_by_op, place_by_thread;
-// The row of a block's free: the placement of the context of the free. See by_freed.cpp.
-Placement place_free(StackLookup& stacks, uint32_t context_id);
+RowOfBlock row_by_line, row_by_op, row_by_thread;
+// The row of a block's free: the row of the context of the free. See by_freed.cpp.
+BlockRow row_of_free(StackLookup& stacks, uint32_t context_id);
 
 // Returns "default stream" or "stream 0x55d0" for a stream id.
 std::string stream_text(const Definitions& definitions, uint32_t stream);
 
 // A row with this text, for keys that are not frames.
-Placement named_placement(std::string name);
+BlockRow named_row(std::string name);
 bool is_untraced(const StackLookup& stacks, const BlockGroup& block);
 // Whether nothing was recorded about the allocation of the block.
 bool is_unrecorded(const StackLookup& stacks, const BlockGroup& block);
 
-// For keys made of frames. True when the block has no Python frame. Then `placement` is the native
+// For keys made of frames. True when the block has no Python frame. Then `row` is the native
 // frame of its stack, if no Python was recorded on purpose, or the row with the reason: untraced,
 // or no python frame.
-bool place_without_frame(StackLookup& stacks, const BlockGroup& block, Placement* placement);
+bool row_without_frame(StackLookup& stacks, const BlockGroup& block, BlockRow* row);
 
 Location location_of(const Definitions& definitions, uint32_t frame_id);
 // The text of a location with its full path: keys are made of it. For a native function: the

@@ -42,7 +42,7 @@ StateLines lines_of(const AllocatorState& state, const TraceReader& reader, Stac
             group.context = one.context;
             group.device = state.device;
             group.count = 1;
-            const Label label = place_by_line(stacks, group).label;
+            const Label label = row_by_line(stacks, group).label;
             const auto [at, is_new] =
                 by_key.try_emplace(label.key, static_cast<uint32_t>(lines.labels.size()));
             if (is_new) {

@@ -23,7 +23,7 @@ namespace {
 Label out_of_memory_line(const ReplayResult& result, StackLookup& stacks) {
     BlockGroup request;
     request.context = result.out_of_memory.context;
-    return result.out_of_memory.count != 0 ? place_by_line(stacks, request).label : Label{};
+    return result.out_of_memory.count != 0 ? row_by_line(stacks, request).label : Label{};
 }
 
 bool is_about_pinned(const Selection& selection) {

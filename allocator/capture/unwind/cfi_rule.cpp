@@ -13,11 +13,11 @@ constexpr uint64_t kRbp = 6;
 constexpr uint64_t kRsp = 7;
 constexpr uint64_t kReturnAddress = 16;
 
-enum class Place : uint8_t { kSame, kUndefined, kAtCfaOffset, kExpression, kOther };
+enum class Saved : uint8_t { kSame, kUndefined, kAtCfaOffset, kExpression, kOther };
 
 // Location of the caller's value of one register.
 struct RegisterRule {
-    Place place = Place::kSame;
+    Saved saved = Saved::kSame;
     int64_t offset = 0;
     const uint8_t* expression = nullptr;
     uint64_t expression_bytes = 0;
@@ -36,7 +36,7 @@ struct Row {
 
 // An expression: its length, then its bytes.
 RegisterRule read_expression(Cursor& code) {
-    RegisterRule rule{Place::kExpression, 0, nullptr, code.unsigned_leb()};
+    RegisterRule rule{Saved::kExpression, 0, nullptr, code.unsigned_leb()};
     rule.expression = code.at;
     code.at += rule.expression_bytes;
     return rule;
@@ -153,7 +153,7 @@ private:
                 restore(target);
                 return true;
             case 0x07:  // undefined
-                set(target, RegisterRule{Place::kUndefined, 0, nullptr, 0});
+                set(target, RegisterRule{Saved::kUndefined, 0, nullptr, 0});
                 return true;
             case 0x08:  // same_value
                 set(target, RegisterRule{});
@@ -161,23 +161,23 @@ private:
             case 0x09:  // register
             case 0x14:  // val_offset
                 code.unsigned_leb();
-                set(target, RegisterRule{Place::kOther, 0, nullptr, 0});
+                set(target, RegisterRule{Saved::kOther, 0, nullptr, 0});
                 return true;
             case 0x10:  // expression
                 set(target, read_expression(code));
                 return true;
             case 0x11: {  // offset_extended_sf
                 const int64_t offset = code.signed_leb() * function_.data_unit;
-                set(target, RegisterRule{Place::kAtCfaOffset, offset, nullptr, 0});
+                set(target, RegisterRule{Saved::kAtCfaOffset, offset, nullptr, 0});
                 return true;
             }
             case 0x15:  // val_offset_sf
                 code.signed_leb();
-                set(target, RegisterRule{Place::kOther, 0, nullptr, 0});
+                set(target, RegisterRule{Saved::kOther, 0, nullptr, 0});
                 return true;
             case 0x16:  // val_expression
                 read_expression(code);
-                set(target, RegisterRule{Place::kOther, 0, nullptr, 0});
+                set(target, RegisterRule{Saved::kOther, 0, nullptr, 0});
                 return true;
             default:
                 return false;
@@ -186,7 +186,7 @@ private:
 
     void advance(uint64_t units) { location_ += units * function_.code_unit; }
     RegisterRule at_offset(uint64_t units) const {
-        return {Place::kAtCfaOffset, static_cast<int64_t>(units) * function_.data_unit, nullptr, 0};
+        return {Saved::kAtCfaOffset, static_cast<int64_t>(units) * function_.data_unit, nullptr, 0};
     }
     void set(uint64_t target, const RegisterRule& rule) {
         if (target == kRbp) {
@@ -231,14 +231,14 @@ UnwindRule rule_from_register(const Row& row) {
                     0,
                     kRbpKept,
                     static_cast<int32_t>(row.cfa_offset)};
-    if (row.rbp.place == Place::kSame) {
+    if (row.rbp.saved == Saved::kSame) {
         return rule;
     }
     // Below the return address, and inside this frame.
     const bool inside = row.rbp.offset <= -16 &&
                         row.rbp.offset >= std::numeric_limits<int16_t>::min() &&
                         (!from_rsp || row.rbp.offset >= -row.cfa_offset);
-    if (row.rbp.place != Place::kAtCfaOffset || !inside) {
+    if (row.rbp.saved != Saved::kAtCfaOffset || !inside) {
         return {};
     }
     rule.rbp_offset = static_cast<int16_t>(row.rbp.offset);
@@ -258,7 +258,7 @@ UnwindRule rule_from_expression(const Row& row) {
     if (cfa.at + 1 != cfa.end || *cfa.at != kDeref || !fits(offset)) {
         return {};
     }
-    const bool rbp_at_rbp = row.rbp.place == Place::kExpression && row.rbp.expression_bytes == 2 &&
+    const bool rbp_at_rbp = row.rbp.saved == Saved::kExpression && row.rbp.expression_bytes == 2 &&
                             row.rbp.expression[0] == kBreg6 && row.rbp.expression[1] == 0;
     if (!rbp_at_rbp) {
         return {};
@@ -278,11 +278,11 @@ UnwindRule derive_rule(uint64_t code_address) {
         return {};
     }
     const Row& row = program.row();
-    if (row.return_address.place == Place::kUndefined) {
+    if (row.return_address.saved == Saved::kUndefined) {
         return {RuleKind::kOutermost, 0, 0, 0};
     }
-    const bool usual = !function.signal_frame && row.rsp.place == Place::kSame &&
-                       row.return_address.place == Place::kAtCfaOffset &&
+    const bool usual = !function.signal_frame && row.rsp.saved == Saved::kSame &&
+                       row.return_address.saved == Saved::kAtCfaOffset &&
                        row.return_address.offset == -8;
     if (!usual) {
         return {};

@@ -17,7 +17,7 @@ constexpr size_t kLeastSamples = 16;
 
 bool StepHistory::begin_trace() {
     for (const Slot& slot : slots_) {
-        first_slots_[slot.place.context] = 0;
+        first_slots_[slot.key.context] = 0;
     }
     is_whole_ = true;
     const bool has_room =
@@ -108,27 +108,27 @@ void StepHistory::measure(const LiveSet& live_set) {
     });
 }
 
-StepHistory::Slot* StepHistory::slot_of(Place place) {
-    if (place.context >= first_slots_.capacity()) {
+StepHistory::Slot* StepHistory::slot_of(ContextOnDevice key) {
+    if (key.context >= first_slots_.capacity()) {
         is_whole_ = false;
         return nullptr;
     }
-    if (place.context >= first_slots_.size()) {
-        first_slots_.resize_untouched(place.context + size_t{1});
+    if (key.context >= first_slots_.size()) {
+        first_slots_.resize_untouched(key.context + size_t{1});
     }
-    for (uint32_t at = first_slots_[place.context]; at != 0; at = slots_[at - 1].next) {
-        if (slots_[at - 1].place.device == place.device) {
+    for (uint32_t at = first_slots_[key.context]; at != 0; at = slots_[at - 1].next) {
+        if (slots_[at - 1].key.device == key.device) {
             return &slots_[at - 1];
         }
     }
     Slot slot = {};
-    slot.place = place;
-    slot.next = first_slots_[place.context];
+    slot.key = key;
+    slot.next = first_slots_[key.context];
     if (!slots_.push(slot)) {
         is_whole_ = false;
         return nullptr;
     }
-    first_slots_[place.context] = static_cast<uint32_t>(slots_.size());
+    first_slots_[key.context] = static_cast<uint32_t>(slots_.size());
     return &slots_[slots_.size() - 1];
 }
 

@@ -48,7 +48,7 @@ public:
         int64_t requested_bytes;
         int64_t count;
     };
-    struct Place {
+    struct ContextOnDevice {
         uint32_t context;
         uint32_t device;
     };
@@ -69,7 +69,7 @@ public:
     uint64_t steps_per_sample() const { return steps_per_sample_; }
     const MappedArray<Sample>& samples() const { return samples_; }
     const MappedArray<Change>& changes() const { return changes_; }
-    Place place_of(uint32_t slot) const { return slots_[slot].place; }
+    ContextOnDevice key_of(uint32_t slot) const { return slots_[slot].key; }
     // False: some part had no room, and the history is unknown.
     bool is_whole() const { return is_whole_; }
 
@@ -80,7 +80,7 @@ private:
         int64_t count = 0;
     };
     struct Slot {
-        Place place = {};
+        ContextOnDevice key = {};
         uint32_t next = 0;  // of the same context, plus one; 0: none
         Level now;
         Level last;  // at the last sample
@@ -89,7 +89,7 @@ private:
 
     void begin_source(format::SampleSource source);
     void measure(const LiveSet& live_set);
-    Slot* slot_of(Place place);
+    Slot* slot_of(ContextOnDevice key);
     void put_changes();
     void halve();
     bool is_sampled(uint64_t step) const { return (step + 1) % steps_per_sample_ == 0; }

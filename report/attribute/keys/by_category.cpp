@@ -310,8 +310,8 @@ Facet category_facet(const TrackedBlock& block, const BlockHistory& history, Fac
     return {.value = static_cast<uint32_t>(category)};
 }
 
-Placement place_by_category(StackLookup&, const BlockGroup& block) {
-    return named_placement(kNames[block.facet.value]);
+BlockRow row_by_category(StackLookup&, const BlockGroup& block) {
+    return named_row(kNames[block.facet.value]);
 }
 
 }  // namespace peakline::report

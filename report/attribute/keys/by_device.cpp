@@ -4,8 +4,8 @@
 
 namespace peakline::report {
 
-Placement place_by_device(StackLookup&, const BlockGroup& block) {
-    return named_placement(device_name(block.device));
+BlockRow row_by_device(StackLookup&, const BlockGroup& block) {
+    return named_row(device_name(block.device));
 }
 
 }  // namespace peakline::report

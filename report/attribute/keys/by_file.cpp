@@ -3,14 +3,14 @@
 
 namespace peakline::report {
 
-Placement place_by_file(StackLookup& stacks, const BlockGroup& block) {
-    Placement placement = place_by_line(stacks, block);
-    placement.via.clear();
-    for (Location& location : placement.label.frames) {
+BlockRow row_by_file(StackLookup& stacks, const BlockGroup& block) {
+    BlockRow row = row_by_line(stacks, block);
+    row.via.clear();
+    for (Location& location : row.label.frames) {
         location = Location{location.file, 0, {}, {}, location.is_native};
-        placement.label.key = location_key(location);
+        row.label.key = location_key(location);
     }
-    return placement;
+    return row;
 }
 
 }  // namespace peakline::report

@@ -51,36 +51,36 @@ Facet freed_facet(const TrackedBlock& block, const BlockHistory& history, FacetH
                                          : Facet{kInPhase, static_cast<uint32_t>(history.freed_in)};
 }
 
-Placement place_free(StackLookup& stacks, uint32_t context_id) {
+BlockRow row_of_free(StackLookup& stacks, uint32_t context_id) {
     BlockGroup free;
     free.context = context_id;
-    Placement placement = place_by_line(stacks, free);
+    BlockRow row = row_by_line(stacks, free);
     const Context& context = stacks.definitions().contexts[context_id];
-    if (placement.label.frames.empty()) {
-        const std::string thread = place_by_thread(stacks, free).label.name;
-        return named_placement(placement.label.name + ", " + thread);
+    if (row.label.frames.empty()) {
+        const std::string thread = row_by_thread(stacks, free).label.name;
+        return named_row(row.label.name + ", " + thread);
     }
-    if (placement.through_forward) {
-        put_prefix("backward of ", &placement.label);
+    if (row.through_forward) {
+        put_prefix("backward of ", &row.label);
     } else if (is_collecting(stacks, context.native_node)) {
-        put_prefix("garbage collection at ", &placement.label);
+        put_prefix("garbage collection at ", &row.label);
     }
     // These two describe the allocation.
-    placement.through_forward = false;
-    placement.via.clear();
-    return placement;
+    row.through_forward = false;
+    row.via.clear();
+    return row;
 }
 
-Placement place_by_freed(StackLookup& stacks, const BlockGroup& block) {
+BlockRow row_by_freed(StackLookup& stacks, const BlockGroup& block) {
     if (block.facet.kind == kStillLive) {
-        return named_placement("still live at the end");
+        return named_row("still live at the end");
     }
     if (block.facet.kind == kInPhase) {
         const auto phase = static_cast<Phase>(block.facet.value);
-        return named_placement(phase == Phase::kOther ? std::string("between phases")
-                                                      : "in " + std::string(phase_name(phase)));
+        return named_row(phase == Phase::kOther ? std::string("between phases")
+                                                : "in " + std::string(phase_name(phase)));
     }
-    return place_free(stacks, block.facet.value);
+    return row_of_free(stacks, block.facet.value);
 }
 
 }  // namespace peakline::report

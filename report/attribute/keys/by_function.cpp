@@ -4,14 +4,14 @@
 
 namespace peakline::report {
 
-Placement place_by_function(StackLookup& stacks, const BlockGroup& block) {
-    Placement placement = place_by_line(stacks, block);
-    for (Location& location : placement.label.frames) {
+BlockRow row_by_function(StackLookup& stacks, const BlockGroup& block) {
+    BlockRow row = row_by_line(stacks, block);
+    for (Location& location : row.label.frames) {
         location.line = 0;
         location.function = location.is_native ? location.function : location.qualified_name;
-        placement.label.key = location_key(location);
+        row.label.key = location_key(location);
     }
-    return placement;
+    return row;
 }
 
 }  // namespace peakline::report

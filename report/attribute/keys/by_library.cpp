@@ -16,15 +16,15 @@ bool is_torch(const std::string& library) {
 
 }  // namespace
 
-Placement place_by_library(StackLookup& stacks, const BlockGroup& block) {
+BlockRow row_by_library(StackLookup& stacks, const BlockGroup& block) {
     if (is_untraced(stacks, block)) {
-        return named_placement(kUntracedName);
+        return named_row(kUntracedName);
     }
     if (is_unrecorded(stacks, block)) {
-        return named_placement(kUnrecordedName);
+        return named_row(kUnrecordedName);
     }
     std::string library = requesting_library(stacks, block.context);
-    return named_placement(is_torch(library) ? "torch" : std::move(library));
+    return named_row(is_torch(library) ? "torch" : std::move(library));
 }
 
 }  // namespace peakline::report

@@ -38,22 +38,22 @@ Facet lifetime_facet(const TrackedBlock&, const BlockHistory& history, FacetHelp
     return history.steps_outlived > 0 ? Facet{kToLaterStep} : held_to(history.freed_in);
 }
 
-Placement place_by_lifetime(StackLookup&, const BlockGroup& block) {
+BlockRow row_by_lifetime(StackLookup&, const BlockGroup& block) {
     const auto phase = static_cast<Phase>(block.facet.value);
     switch (static_cast<Kind>(block.facet.kind)) {
         case kToTheEnd:
-            return named_placement("held to the end");
+            return named_row("held to the end");
         case kWithinOperator:
-            return named_placement("freed within the operator");
+            return named_row("freed within the operator");
         case kWithinPhase:
-            return named_placement("freed within the phase");
+            return named_row("freed within the phase");
         case kToLaterStep:
-            return named_placement("held to a later step");
+            return named_row("held to a later step");
         case kToPhase:
             break;
     }
-    return named_placement(phase == Phase::kOther ? "held beyond the phase"
-                                                  : std::string("held to ") + text_of(phase));
+    return named_row(phase == Phase::kOther ? "held beyond the phase"
+                                            : std::string("held to ") + text_of(phase));
 }
 
 }  // namespace peakline::report

@@ -4,21 +4,21 @@
 
 namespace peakline::report {
 
-Placement place_by_line(StackLookup& stacks, const BlockGroup& block) {
-    Placement placement;
-    if (place_without_frame(stacks, block, &placement)) {
-        return placement;
+BlockRow row_by_line(StackLookup& stacks, const BlockGroup& block) {
+    BlockRow row;
+    if (row_without_frame(stacks, block, &row)) {
+        return row;
     }
     const ContinuedStack stack = stacks.stack_of(block.context);
     const size_t chosen = stacks.chosen_index(stack);
     const Location location = location_of(stacks.definitions(), stack.frames[chosen]);
-    placement.label.key = location_key(location);
-    placement.label.frames = {location};
-    placement.through_forward = stack.is_forward(chosen);
+    row.label.key = location_key(location);
+    row.label.frames = {location};
+    row.through_forward = stack.is_forward(chosen);
     if (stacks.choice() == FrameChoice::kCaller) {
-        placement.via = via_of(stacks, block.context, stack, chosen);
+        row.via = via_of(stacks, block.context, stack, chosen);
     }
-    return placement;
+    return row;
 }
 
 }  // namespace peakline::report

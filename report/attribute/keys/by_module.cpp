@@ -33,22 +33,22 @@ Owner owner_of(const StackLookup& stacks, const BlockGroup& block) {
 
 }  // namespace
 
-Placement place_by_module(StackLookup& stacks, const BlockGroup& block) {
+BlockRow row_by_module(StackLookup& stacks, const BlockGroup& block) {
     const Definitions& definitions = stacks.definitions();
     const Owner owner = owner_of(stacks, block);
     if (owner.instance != 0) {
-        Placement placement = named_placement(module_name(
+        BlockRow row = named_row(module_name(
             definitions, owner.instance, stacks.modules(), stacks.has_several_models()));
-        placement.through_forward = owner.through_forward;
-        return placement;
+        row.through_forward = owner.through_forward;
+        return row;
     }
     if (is_untraced(stacks, block)) {
-        return named_placement(kUntracedName);
+        return named_row(kUntracedName);
     }
     if (is_unrecorded(stacks, block)) {
-        return named_placement(kUnrecordedName);
+        return named_row(kUnrecordedName);
     }
-    return named_placement(definitions.is_lost(block.context) ? kLostName : kOutsideModulesName);
+    return named_row(definitions.is_lost(block.context) ? kLostName : kOutsideModulesName);
 }
 
 }  // namespace peakline::report

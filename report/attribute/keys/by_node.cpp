@@ -8,21 +8,21 @@ namespace {
 
 constexpr const char* kNoNode = "made outside backward";
 
-Placement place(StackLookup& stacks, const BlockGroup& block, bool whole_stack) {
+BlockRow row_of(StackLookup& stacks, const BlockGroup& block, bool whole_stack) {
     if (is_untraced(stacks, block)) {
-        return named_placement(kUntracedName);
+        return named_row(kUntracedName);
     }
     const Definitions& definitions = stacks.definitions();
     const Context& context = definitions.contexts[block.context];
     if (context.forward_node == 0 && context.operator_name == 0) {
-        return named_placement(is_unrecorded(stacks, block) ? kUnrecordedName : kNoNode);
+        return named_row(is_unrecorded(stacks, block) ? kUnrecordedName : kNoNode);
     }
-    Placement placement = named_placement(std::string(definitions.text(context.operator_name)));
-    placement.through_forward = true;
+    BlockRow row = named_row(std::string(definitions.text(context.operator_name)));
+    row.through_forward = true;
     if (context.forward_node == 0) {
-        placement.label.name += " (its forward line was not recorded)";
-        placement.label.key = placement.label.name;
-        return placement;
+        row.label.name += " (its forward line was not recorded)";
+        row.label.key = row.label.name;
+        return row;
     }
     const ContinuedStack stack = stacks.forward_stack(context.forward_node);
     std::vector<uint32_t> frames = {stack.frames[stacks.chosen_index(stack)]};
@@ -30,20 +30,20 @@ Placement place(StackLookup& stacks, const BlockGroup& block, bool whole_stack) 
         frames = stacks.shown_frames(stack);
     }
     for (const uint32_t frame : frames) {
-        placement.label.frames.push_back(location_of(definitions, frame));
-        placement.label.key += "\n" + location_key(placement.label.frames.back());
+        row.label.frames.push_back(location_of(definitions, frame));
+        row.label.key += "\n" + location_key(row.label.frames.back());
     }
-    return placement;
+    return row;
 }
 
 }  // namespace
 
-Placement place_by_node(StackLookup& stacks, const BlockGroup& block) {
-    return place(stacks, block, false);
+BlockRow row_by_node(StackLookup& stacks, const BlockGroup& block) {
+    return row_of(stacks, block, false);
 }
 
-Placement place_by_node_stack(StackLookup& stacks, const BlockGroup& block) {
-    return place(stacks, block, true);
+BlockRow row_by_node_stack(StackLookup& stacks, const BlockGroup& block) {
+    return row_of(stacks, block, true);
 }
 
 }  // namespace peakline::report

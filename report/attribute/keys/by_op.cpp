@@ -164,24 +164,24 @@ std::string operator_of(StackLookup& stacks, uint32_t context_id) {
     return name;
 }
 
-Placement place_by_op(StackLookup& stacks, const BlockGroup& block) {
+BlockRow row_by_op(StackLookup& stacks, const BlockGroup& block) {
     if (is_untraced(stacks, block)) {
-        return named_placement(kUntracedName);
+        return named_row(kUntracedName);
     }
     const std::string name = operator_of(stacks, block.context);
-    return named_placement(name.empty() ? reason(stacks, block.context) : name);
+    return named_row(name.empty() ? reason(stacks, block.context) : name);
 }
 
-Placement place_by_raw_op(StackLookup& stacks, const BlockGroup& block) {
+BlockRow row_by_raw_op(StackLookup& stacks, const BlockGroup& block) {
     if (is_untraced(stacks, block)) {
-        return named_placement(kUntracedName);
+        return named_row(kUntracedName);
     }
     const Context& context = stacks.definitions().contexts[block.context];
     std::string name = find_operators(stacks, context).innermost;
     if (name.empty()) {
         name = stacks.definitions().text(context.operator_name);
     }
-    return named_placement(name.empty() ? reason(stacks, block.context) : name);
+    return named_row(name.empty() ? reason(stacks, block.context) : name);
 }
 
 }  // namespace peakline::report

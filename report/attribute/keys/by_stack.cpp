@@ -20,35 +20,34 @@ std::vector<Location> python_locations(StackLookup& stacks, const ContinuedStack
 
 }  // namespace
 
-Placement place_by_stack(StackLookup& stacks, const BlockGroup& block) {
-    Placement placement;
+BlockRow row_by_stack(StackLookup& stacks, const BlockGroup& block) {
+    BlockRow row;
     const Context& context = stacks.definitions().contexts[block.context];
     std::vector<Location> python;
-    if (!place_without_frame(stacks, block, &placement)) {
+    if (!row_without_frame(stacks, block, &row)) {
         const ContinuedStack stack = stacks.stack_of(block.context);
-        placement.through_forward = stack.is_forward(stacks.chosen_index(stack));
+        row.through_forward = stack.is_forward(stacks.chosen_index(stack));
         python = python_locations(stacks, stack);
     }
-    const bool stands_for_native =
-        !placement.label.frames.empty() && placement.label.frames.front().is_native;
-    std::vector<Location>& frames = placement.label.frames;
+    const bool stands_for_native = !row.label.frames.empty() && row.label.frames.front().is_native;
+    std::vector<Location>& frames = row.label.frames;
     frames.clear();
     if (stacks.shows_native() || stands_for_native) {
         frames = native_locations(stacks, context);
     }
     std::move(python.begin(), python.end(), std::back_inserter(frames));
     if (!frames.empty()) {
-        placement.via.clear();
+        row.via.clear();
         // The frames already show this.
-        if (placement.label.name.starts_with(kNoPythonName)) {
-            placement.label.name.clear();
+        if (row.label.name.starts_with(kNoPythonName)) {
+            row.label.name.clear();
         }
-        placement.label.key = placement.label.name;
+        row.label.key = row.label.name;
     }
     for (const Location& frame : frames) {
-        placement.label.key += location_key(frame) + "\n";
+        row.label.key += location_key(frame) + "\n";
     }
-    return placement;
+    return row;
 }
 
 }  // namespace peakline::report

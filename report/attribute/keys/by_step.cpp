@@ -8,11 +8,11 @@ Facet step_facet(const TrackedBlock&, const BlockHistory& history, FacetHelp&) {
     return {.value = history.made_step.has_value() ? *history.made_step + 1 : 0};
 }
 
-Placement place_by_step(StackLookup& stacks, const BlockGroup& block) {
+BlockRow row_by_step(StackLookup& stacks, const BlockGroup& block) {
     if (block.facet.value == 0) {
-        return named_placement(is_untraced(stacks, block) ? kUntracedName : "outside of all steps");
+        return named_row(is_untraced(stacks, block) ? kUntracedName : "outside of all steps");
     }
-    return named_placement("step " + std::to_string(block.facet.value - 1));
+    return named_row("step " + std::to_string(block.facet.value - 1));
 }
 
 }  // namespace peakline::report

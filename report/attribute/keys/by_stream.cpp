@@ -24,12 +24,12 @@ std::string stream_text(const Definitions& definitions, uint32_t stream) {
     return handle;
 }
 
-Placement place_by_stream(StackLookup& stacks, const BlockGroup& block) {
+BlockRow row_by_stream(StackLookup& stacks, const BlockGroup& block) {
     if (format::is_of_host(block.device)) {
-        return named_placement(device_name(block.device));  // the host has no streams
+        return named_row(device_name(block.device));  // the host has no streams
     }
-    return named_placement(device_name(block.device) + ", " +
-                           stream_text(stacks.definitions(), block.stream));
+    return named_row(device_name(block.device) + ", " +
+                     stream_text(stacks.definitions(), block.stream));
 }
 
 }  // namespace peakline::report

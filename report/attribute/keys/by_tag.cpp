@@ -4,12 +4,12 @@
 
 namespace peakline::report {
 
-Placement place_by_tag(StackLookup& stacks, const BlockGroup& block) {
+BlockRow row_by_tag(StackLookup& stacks, const BlockGroup& block) {
     if (is_untraced(stacks, block)) {
-        return named_placement(kUntracedName);
+        return named_row(kUntracedName);
     }
     const std::string_view tag = stacks.definitions().tag_of(block.context);
-    return named_placement(tag.empty() ? "no tag" : std::string(tag));
+    return named_row(tag.empty() ? "no tag" : std::string(tag));
 }
 
 }  // namespace peakline::report

@@ -30,11 +30,11 @@ std::string tensor_text(StackLookup& stacks, const Tensor& tensor) {
 
 }  // namespace
 
-Placement place_by_tensor(StackLookup& stacks, const BlockGroup& block) {
+BlockRow row_by_tensor(StackLookup& stacks, const BlockGroup& block) {
     if (block.tensor != 0) {
-        return named_placement(tensor_text(stacks, stacks.definitions().tensor(block.tensor)));
+        return named_row(tensor_text(stacks, stacks.definitions().tensor(block.tensor)));
     }
-    return named_placement(is_untraced(stacks, block) ? kUntracedName : kNoTensor);
+    return named_row(is_untraced(stacks, block) ? kUntracedName : kNoTensor);
 }
 
 }  // namespace peakline::report

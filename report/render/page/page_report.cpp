@@ -105,7 +105,7 @@ private:
             const OutOfMemory& request = one.request;
             BlockGroup block;
             block.context = reader_.definitions().known_context(request.context);
-            const Label label = place_by_line(stacks_, block).label;
+            const Label label = row_by_line(stacks_, block).label;
             json_.begin_object().field("seconds", reader_.seconds(request.tick));
             json_.field("point", static_cast<uint64_t>(one.point));
             json_.field("device", request.device);

@@ -51,7 +51,7 @@ public:
                 stacks_.definitions().known_context(static_cast<uint32_t>(caller->context));
             const auto [line, is_new] = lines_.try_emplace(group.context);
             if (is_new) {
-                line->second = place_by_line(stacks_, group).label;
+                line->second = row_by_line(stacks_, group).label;
             }
             callers_.emplace(at.event, line->second);
         }
@@ -134,7 +134,7 @@ private:
     const BlockOrigin& origin_of(const BlockGroup& group) {
         const auto [at, is_new] = origins_.try_emplace(key_of_group(group));
         if (is_new) {
-            std::vector<Label> labels = keys_.place_row(group).labels;
+            std::vector<Label> labels = keys_.keyed_row(group).labels;
             at->second = {std::move(labels[0]), labels[1].name, labels[2].name, labels[3].name};
         }
         return at->second;

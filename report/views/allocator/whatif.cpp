@@ -138,7 +138,7 @@ private:
         group.context = context;
         group.device = all_.verified.device;
         group.count = 1;
-        return place_by_line(stacks_, group).label;
+        return row_by_line(stacks_, group).label;
     }
 
     WhatIfRefusal refusal_of(const PredictedRefusal& refused) {

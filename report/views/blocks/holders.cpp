@@ -65,10 +65,10 @@ HolderRow make_row(const format::Holder& block, StackLookup& stacks) {
     group.tensor = stacks.definitions().tensor_of(block.ordinal);
     HolderRow row;
     row.block = block;
-    row.made_at = find_grouping("line").place(stacks, group).label;
-    row.module = find_grouping("module").place(stacks, group).label.name;
+    row.made_at = find_grouping("line").row_of(stacks, group).label;
+    row.module = find_grouping("module").row_of(stacks, group).label.name;
     if (group.tensor != 0) {
-        row.name = find_grouping("tensor").place(stacks, group).label.name;
+        row.name = find_grouping("tensor").row_of(stacks, group).label.name;
     }
     return row;
 }

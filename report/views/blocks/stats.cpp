@@ -43,17 +43,17 @@ std::deque<AllocatorRow> group_rows(const std::vector<AllocationSum>& sums,
     std::map<std::vector<std::string>, size_t> row_of_keys;
     std::vector<ViaBytes> via;  // by row
     for (const AllocationSum& sum : sums) {
-        RowPlacement placement = keys.place_row(group_of(sum));
+        KeyedRow keyed = keys.keyed_row(group_of(sum));
         const auto [at, is_new] =
-            row_of_keys.try_emplace(keys_of_labels(placement.labels), rows.size());
+            row_of_keys.try_emplace(keys_of_labels(keyed.labels), rows.size());
         if (is_new) {
-            rows.emplace_back().labels = std::move(placement.labels);
+            rows.emplace_back().labels = std::move(keyed.labels);
             via.emplace_back();
         }
         AllocatorRow& row = rows[at->second];
         row.bytes += bytes_of(sum, measure);
         row.count += sum.count;
-        via[at->second].add(placement.via, bytes_of(sum, measure), sum.count);
+        via[at->second].add(keyed.via, bytes_of(sum, measure), sum.count);
     }
     for (size_t i = 0; i < rows.size(); ++i) {
         rows[i].via = via[i].take();

@@ -66,13 +66,13 @@ private:
         if (!is_new_group) {
             return known->second;
         }
-        RowPlacement placement = keys_.place_row(group);
+        KeyedRow keyed = keys_.keyed_row(group);
         const auto [at, is_new] =
-            row_of_keys_.try_emplace(keys_of_labels(placement.labels), rows_.size());
+            row_of_keys_.try_emplace(keys_of_labels(keyed.labels), rows_.size());
         if (is_new) {
-            rows_.emplace_back().row.labels = std::move(placement.labels);
+            rows_.emplace_back().row.labels = std::move(keyed.labels);
         }
-        known->second = {at->second, placement.through_forward, std::move(placement.via)};
+        known->second = {at->second, keyed.through_forward, std::move(keyed.via)};
         return known->second;
     }
 

@@ -24,7 +24,7 @@ public:
         const std::tuple key{group.context, group.stream, group.device, group.tensor, group.facet};
         const auto [at, is_new] = labels_.try_emplace(key);
         if (is_new) {
-            at->second = grouping_.place(stacks_, group).label;
+            at->second = grouping_.row_of(stacks_, group).label;
         }
         return at->second;
     }

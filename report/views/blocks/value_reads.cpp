@@ -94,16 +94,16 @@ std::vector<ValueReadRow> build_value_reads(const std::vector<ValueRead>& reads,
     for (const ValueRead& read : reads) {
         BlockGroup group;
         group.context = definitions.known_context(read.context);
-        const Placement placement = place_by_line(stacks, group);
+        const BlockRow keyed = row_by_line(stacks, group);
         const ContinuedStack stack = stacks.stack_of(group.context);
         const ValueEffect effect = effect_of(read, definitions, stack);
         const std::string_view chain = definitions.text(read.operators);
         std::string operation =
             effect == ValueEffect::kSize ? size_operator(chain) : innermost_operator(chain);
-        const Location library = library_line(callers, stack, placement.label.key);
+        const Location library = library_line(callers, stack, keyed.label.key);
         ValueReadRow& row =
-            rows[{placement.label.key, location_key(library), operation, effect, read.flags}];
-        row.label = placement.label;
+            rows[{keyed.label.key, location_key(library), operation, effect, read.flags}];
+        row.label = keyed.label;
         row.library = library;
         row.operation = std::move(operation);
         row.effect = effect;

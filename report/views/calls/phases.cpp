@@ -81,12 +81,12 @@ std::optional<PhaseInterval> gap(const TraceEnd& end, const TraceEnd& next) {
 
 std::vector<PhaseTotal> total_phases(const std::vector<PhaseInterval>& intervals, uint32_t slot) {
     std::vector<PhaseTotal> totals;
-    std::map<std::string, size_t> place_of;
+    std::map<std::string, size_t> index_of;
     const InTheirLike in_their_like(intervals);
     for (size_t i = 0; i < intervals.size(); ++i) {
         const PhaseInterval& interval = intervals[i];
         const LevelUse use = interval.uses.of(slot);
-        const auto [at, is_new] = place_of.try_emplace(interval.name, totals.size());
+        const auto [at, is_new] = index_of.try_emplace(interval.name, totals.size());
         if (is_new) {
             totals.emplace_back().name = interval.name;
         }
@@ -119,7 +119,7 @@ std::vector<PhaseInterval> with_gaps(const std::vector<PhaseInterval>& intervals
             all.push_back(std::move(*between));
         }
     };
-    std::vector<uint32_t> place_of(intervals.size());
+    std::vector<uint32_t> index_of(intervals.size());
     for (size_t i = 0; i < intervals.size(); ++i) {
         const PhaseInterval& interval = intervals[i];
         const LevelUse use = interval.uses.of(slot);
@@ -131,10 +131,10 @@ std::vector<PhaseInterval> with_gaps(const std::vector<PhaseInterval>& intervals
                 step = interval.step;
             }
         }
-        place_of[i] = static_cast<uint32_t>(all.size());
+        index_of[i] = static_cast<uint32_t>(all.size());
         all.push_back(interval);
         if (interval.parent != kNoInterval) {
-            all.back().parent = place_of[interval.parent];
+            all.back().parent = index_of[interval.parent];
         }
     }
     add_gap(end);

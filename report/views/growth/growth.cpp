@@ -80,7 +80,7 @@ private:
     static constexpr size_t kNoRow = SIZE_MAX;
 
     size_t row_of(uint32_t slot) {
-        std::vector<Label> labels = keys_.place_row(group_of_slot(groups_, slot)).labels;
+        std::vector<Label> labels = keys_.keyed_row(group_of_slot(groups_, slot)).labels;
         const auto [at, is_new] = numbers_.try_emplace(keys_of_labels(labels), labels_.size());
         if (is_new) {
             labels_.push_back(std::move(labels));
@@ -144,7 +144,7 @@ void add_holders(const BlockKeys& keys, std::vector<GrowthRow>* rows) {
         group.stream = holder.stream;
         group.device = holder.device;
         const std::string path = without_indices(holder.text);
-        GrowthHolder& known = found[keys_of_labels(keys.place_row(group).labels)][path];
+        GrowthHolder& known = found[keys_of_labels(keys.keyed_row(group).labels)][path];
         known.kind = kind_name(holder.kind);
         known.path = path;
         ++known.block_count;
@@ -253,7 +253,7 @@ private:
         }
         BlockGroup group;
         group.context = given.inputs.context;
-        inputs.line = place_by_line(keys_.stacks(), group).label;
+        inputs.line = row_by_line(keys_.stacks(), group).label;
         inputs.bytes_per_unit = static_cast<double>(gained) / static_cast<double>(grown) *
                                 static_cast<double>(inputs.rise.elements_per_unit);
         row->inputs = std::move(inputs);
@@ -272,7 +272,7 @@ private:
         for (const TrackedBlock& block : question_.left_at_end) {
             BlockGroup group;
             group.context = block.block.context;
-            if (keys_of_labels(keys_.place_row(group).labels) != row) {
+            if (keys_of_labels(keys_.keyed_row(group).labels) != row) {
                 continue;
             }
             const Definitions& definitions = keys_.stacks().definitions();

@@ -33,7 +33,7 @@ public:
         if (is_kept_by_design(category)) {
             return;
         }
-        std::vector<Label> labels = keys_.place_row(block).labels;
+        std::vector<Label> labels = keys_.keyed_row(block).labels;
         std::vector<std::string> key = keys_of_labels(labels);
         key.push_back(category);
         const auto [at, is_new] = rows_.try_emplace(std::move(key));
@@ -65,7 +65,7 @@ private:
     const std::string& category_of(const BlockGroup& block) {
         const auto [at, is_new] = categories_.try_emplace(key_of_group(block));
         if (is_new) {
-            at->second = keys_.place(keys_.row_key_count(), block).label.name;
+            at->second = keys_.row_of(keys_.row_key_count(), block).label.name;
         }
         return at->second;
     }

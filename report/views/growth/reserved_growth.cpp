@@ -96,7 +96,7 @@ void ReservedSampler::find_cause(uint64_t last_old_serial,
         LiveBlocks asked;
         level_.add_piece(piece, &asked);
         for (const BlockGroup& group : asked.groups) {
-            Label line = place_by_line(stacks, group).label;
+            Label line = row_by_line(stacks, group).label;
             ReservedRow& row = rows[keys_of_labels({line}).front()];
             row.line = std::move(line);
             row.bytes += group.block_bytes;

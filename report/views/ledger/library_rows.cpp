@@ -20,7 +20,7 @@ void LibraryRows::add(const DriverRequest& request) {
     ++row.count;
     BlockGroup group;
     group.context = context;
-    const Label label = place_by_line(stacks_, group).label;
+    const Label label = row_by_line(stacks_, group).label;
     LedgerLine& line = row.lines.try_emplace(label.key, LedgerLine{label}).first->second;
     line.bytes += request.bytes;
     ++line.count;

@@ -69,8 +69,8 @@ uint32_t PageContexts::of(const AllocationShape& shape, uint64_t ordinal, const 
 
 uint32_t PageContexts::add(const TrackedBlock& block, const BlockHistory& history) {
     PageContext context;
-    context.node = node_id(place("stack", block, history).label);
-    Placement line = place("line", block, history);
+    context.node = node_id(row_of("stack", block, history).label);
+    BlockRow line = row_of("line", block, history);
     context.line = line_id(std::move(line.label));
     context.via = id_of("via", std::move(line.via), names_.vias);
     context.category = name_id("category", block, history, names_.categories);
@@ -86,20 +86,20 @@ uint32_t PageContexts::add(const TrackedBlock& block, const BlockHistory& histor
     return at->second;
 }
 
-Placement PageContexts::place(const char* by,
+BlockRow PageContexts::row_of(const char* by,
                               const TrackedBlock& block,
                               const BlockHistory& history) {
     const Grouping& grouping = find_grouping(by);
     BlockGroup group = block.block;
     group.facet = grouping.facet != nullptr ? grouping.facet(block, history, help_) : Facet();
-    return grouping.place(stacks_, group);
+    return grouping.row_of(stacks_, group);
 }
 
 uint32_t PageContexts::name_id(const char* by,
                                const TrackedBlock& block,
                                const BlockHistory& history,
                                std::vector<std::string>& names) {
-    return id_of(by, place(by, block, history).label.key, names);
+    return id_of(by, row_of(by, block, history).label.key, names);
 }
 
 uint32_t PageContexts::id_of(const char* kind, std::string name, std::vector<std::string>& names) {
@@ -137,7 +137,7 @@ uint32_t PageContexts::node_of(uint32_t trace_context) {
     if (is_new) {
         BlockGroup group;
         group.context = context;
-        at->second = node_id(find_grouping("stack").place(stacks_, group).label);
+        at->second = node_id(find_grouping("stack").row_of(stacks_, group).label);
     }
     return at->second;
 }

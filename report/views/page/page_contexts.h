@@ -85,7 +85,7 @@ private:
 
     static uint64_t pack(const BlockHistory& history, const Tensor& tensor);
     uint32_t add(const TrackedBlock& block, const BlockHistory& history);
-    Placement place(const char* by, const TrackedBlock& block, const BlockHistory& history);
+    BlockRow row_of(const char* by, const TrackedBlock& block, const BlockHistory& history);
     uint32_t name_id(const char* by,
                      const TrackedBlock& block,
                      const BlockHistory& history,

@@ -111,8 +111,8 @@ void add_request(StackLookup& stacks, Autopsy* autopsy) {
     group.context = autopsy->refused.request.context;
     group.device = autopsy->refused.request.device;
     group.count = 1;
-    autopsy->line = place_by_line(stacks, group).label;
-    const Label module = find_grouping("module").place(stacks, group).label;
+    autopsy->line = row_by_line(stacks, group).label;
+    const Label module = find_grouping("module").row_of(stacks, group).label;
     autopsy->module = module.name != kOutsideModulesName ? module.name : std::string();
 }
 

@@ -20,7 +20,7 @@ std::vector<RefusedLine> refused_lines_without(const RefusedRequests& refused,
         }
         BlockGroup group;
         group.context = refused.list[i].request.context;
-        Label label = place_by_line(stacks, group).label;
+        Label label = row_by_line(stacks, group).label;
         RefusedLine& line = lines[label.key];
         line.line = std::move(label);
         ++line.count;

@@ -172,7 +172,7 @@ private:
         if (row == nullptr) {
             BlockGroup group;
             group.context = context;
-            Label label = place_by_line(stacks_, group).label;
+            Label label = row_by_line(stacks_, group).label;
             const std::string key = label.key;
             row = &rows_.try_emplace(key, PinningRow{std::move(label)}).first->second;
         }

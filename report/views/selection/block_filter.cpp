@@ -51,7 +51,7 @@ void BlockFilter::see(const BlockGroup& group) {
     for (size_t i = 0; i < where_.size(); ++i) {
         const auto [at, is_new] = known_[i].row_of_group.try_emplace(key_of_group(group), 0);
         if (is_new) {
-            at->second = row_of(known_[i], keys_.place(keys_.row_key_count() + i, group).label);
+            at->second = row_of(known_[i], keys_.row_of(keys_.row_key_count() + i, group).label);
         }
     }
 }
