@@ -21,9 +21,7 @@ std::string make_advise(const TraceReader& reader,
                          "without --keep to see what would lower it");
     }
     const AdviseReport report = {reader, selection, found, options.top, options.paths};
-    Document document(options.form);
-    put_advise(document, report);
-    return document.take();
+    return document_of(options.form, put_advise, report);
 }
 
 }  // namespace peakline::report

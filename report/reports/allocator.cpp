@@ -81,9 +81,7 @@ std::string make_state(const TraceReader& reader,
     const SegmentPins pins = put == put_fragmentation ? find_pins(state, line_of) : SegmentPins();
     const StateReport report = {
         reader, state, causes, pins, options.selection.at, lines, options.top, options.paths};
-    Document document(options.form);
-    put(document, report);
-    return document.take();
+    return document_of(options.form, put, report);
 }
 
 }  // namespace
@@ -110,9 +108,7 @@ std::string make_whatif(const TraceReader& reader,
     const WhatIf answer =
         make_whatif_runs(reader, options.whatif, device_of(selection, "whatif"), stacks, progress);
     const WhatIfReport report = {reader, answer, options.whatif, options.top, options.paths};
-    Document document(options.form);
-    put_whatif(document, report);
-    return document.take();
+    return document_of(options.form, put_whatif, report);
 }
 
 }  // namespace peakline::report

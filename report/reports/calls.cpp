@@ -118,9 +118,7 @@ std::string make_tensors(const TraceReader& reader,
     const HolderIndex holders(reader.definitions());
     const TensorsReport report = {
         reader, selection, asked.result, list, options.top, options.paths, asked.part, holders};
-    Document document(options.form);
-    put_tensors(document, report);
-    return document.take();
+    return document_of(options.form, put_tensors, report);
 }
 
 std::string make_holders(const TraceReader& reader,
@@ -131,9 +129,7 @@ std::string make_holders(const TraceReader& reader,
     StackLookup stacks(reader.definitions(), selection.frames);
     const HolderList list = build_holders(reader.name(), options.search, stacks);
     const HoldersReport report = {reader, list, options.top, options.paths};
-    Document document(options.form);
-    put_holders(document, report);
-    return document.take();
+    return document_of(options.form, put_holders, report);
 }
 
 }  // namespace peakline::report

@@ -137,9 +137,7 @@ std::string make_leaks(const TraceReader& reader,
                                 findings,
                                 options.top,
                                 options.paths};
-    Document document(options.form);
-    put_leaks(document, report);
-    return document.take();
+    return document_of(options.form, put_leaks, report);
 }
 
 }  // namespace peakline::report

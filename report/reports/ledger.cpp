@@ -17,9 +17,7 @@ std::string make_ledger(const TraceReader& reader,
     StackLookup stacks(reader.definitions(), selection.frames);
     const Ledger ledger = make_ledger(reader, selection, stacks, progress);
     const LedgerReport report = {reader, ledger, options.selection.at, options.top, options.paths};
-    Document document(options.form);
-    put_ledger(document, report);
-    return document.take();
+    return document_of(options.form, put_ledger, report);
 }
 
 }  // namespace peakline::report

@@ -37,9 +37,7 @@ std::string make_oom(const TraceReader& reader,
                               find_serving_setting(reader, autopsy, stacks, progress),
                               options.top,
                               options.paths};
-    Document document(options.form);
-    put_oom(document, report);
-    return document.take();
+    return document_of(options.form, put_oom, report);
 }
 
 }  // namespace peakline::report

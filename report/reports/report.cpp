@@ -69,9 +69,7 @@ std::string replay_and_render(const TraceReader& reader,
         std::move(asked.part),
         is_peak ? find_outside_memory(reader, asked.result.chosen, stacks, progress) : std::nullopt,
         pinned_rounding(reader, selection, asked.result)};
-    Document document(options.form);
-    put(document, report);
-    return document.take();
+    return document_of(options.form, put, report);
 }
 
 // Refuses keys that need single blocks: counts of the whole trace have none.
@@ -113,9 +111,7 @@ std::string make_phases(const TraceReader& reader,
     const auto [phases, chosen] = replay_phases_of_device(
         reader, make_phase_rules(reader.definitions()), selection.request, progress);
     const PhasesReport report = {reader, selection, phases, chosen, options.top};
-    Document document(options.form);
-    put_phases(document, report);
-    return document.take();
+    return document_of(options.form, put_phases, report);
 }
 
 std::string make_stats(const TraceReader& reader,
@@ -137,9 +133,7 @@ std::string make_stats(const TraceReader& reader,
                                 options.paths,
                                 stacks.symbols().unmatched_module_count(),
                                 {stats.shown_bytes, stats.allocated_bytes, filter.unmatched()}};
-    Document document(options.form);
-    put_stats(document, report);
-    return document.take();
+    return document_of(options.form, put_stats, report);
 }
 
 std::shared_ptr<const void> keep_libraries() {

@@ -74,9 +74,7 @@ std::string make_timeline_report(const TraceReader& reader,
         selection,
         timeline,
         {timeline.peak_bytes, timeline.whole_peak_bytes, std::move(shown.unmatched)}};
-    Document document(options.form);
-    put_timeline(document, report);
-    return document.take();
+    return document_of(options.form, put_timeline, report);
 }
 
 }  // namespace peakline::report

@@ -127,10 +127,12 @@ private:
     std::string tree_;
 };
 
-// Returns the object for programs that `put` makes of a report, to embed in another one.
+// Returns the finished document that `put` makes of a report.
 template <class Report>
-std::string json_of(void (*put)(Document&, const Report&), const Report& report) {
-    Document document(OutputForm::kJson);
+std::string document_of(OutputForm form,
+                        void (*put)(Document&, const Report&),
+                        const Report& report) {
+    Document document(form);
     put(document, report);
     return document.take();
 }

@@ -40,8 +40,10 @@ void put_moment_ledger(JsonWriter& json, const PageMapReport& report, const Page
         json.null();
         return;
     }
-    json.embed(json_of<LedgerReport>(
-        put_ledger, {report.reader, *ledger, moment.kind, kMostLines, report.options.paths}));
+    json.embed(document_of<LedgerReport>(
+        OutputForm::kJson,
+        put_ledger,
+        {report.reader, *ledger, moment.kind, kMostLines, report.options.paths}));
 }
 
 void put_moments(JsonWriter& json, const PageMapReport& report) {
@@ -68,8 +70,8 @@ void put_page_whatif(JsonWriter& json, const PageMapReport& report) {
     try {
         const WhatIf answer =
             make_whatif_runs(report.reader, text, report.page.chosen.device, report.stacks, {});
-        json.embed(json_of<WhatIfReport>(put_whatif,
-                                         {report.reader, answer, text, 0, report.options.paths}));
+        json.embed(document_of<WhatIfReport>(
+            OutputForm::kJson, put_whatif, {report.reader, answer, text, 0, report.options.paths}));
     } catch (const TraceError&) {
         json.null();
     }

@@ -58,8 +58,8 @@ public:
         put_refused();
         put_page_map(json_, {reader_, options_, page_, stacks_});
         put_names();
-        json_.key("phases").embed(json_of<PhasesReport>(
-            put_phases, {reader_, selection_, page_.phases, page_.chosen, 0}));
+        json_.key("phases").embed(document_of<PhasesReport>(
+            OutputForm::kJson, put_phases, {reader_, selection_, page_.phases, page_.chosen, 0}));
         put_columns(coded, &file.columns);
         put_health(json_, reader_, page_.phases.health);
         file.json = json_.end_object().take();
