@@ -39,51 +39,60 @@ from peakline.api.tracing import (
 )
 
 if TYPE_CHECKING:
+    from peakline._report import TraceError
     from peakline.api.holding import HeldBlock, Holder, Holders, holders
-    from peakline.recording import Recording
-    from peakline.recording import open_recording as open  # noqa: A004
-    from peakline.recording.reports import advise, leaks, ledger, oom_report, whatif
+    from peakline.differences.reports import check, diff
+    from peakline.launch.options import RunOptions
+    from peakline.launch.recorded_run import RecordedRun, run, simulate
+    from peakline.recording import Recording, Report
+    from peakline.recording import open as open
+    from peakline.runs.ranks import ranks
 
 __version__ = "0.1.0"
 
+# Not "open": `from peakline import *` would hide the builtin.
 __all__ = [
     "Assumption",
     "HeldBlock",
     "Holder",
     "Holders",
-    "Recording",
+    "RecordedRun",
     "RecorderError",
+    "Recording",
+    "Report",
+    "RunOptions",
     "Status",
+    "TraceError",
     "TraceFile",
-    "advise",
     "assume",
+    "check",
+    "diff",
     "holders",
-    "leaks",
-    "ledger",
     "library_path",
     "mark",
-    "oom_report",
-    "open",
     "phase",
+    "ranks",
     "report_stats",
     "reset",
+    "run",
+    "simulate",
     "start_tracing",
     "status",
     "step",
     "stop_tracing",
     "switch_allocator",
     "trace",
-    "whatif",
 ]
 
 _LATER = {
     **dict.fromkeys(("HeldBlock", "Holder", "Holders", "holders"), "peakline.api.holding"),
-    **dict.fromkeys(
-        ("advise", "leaks", "ledger", "oom_report", "whatif"), "peakline.recording.reports"
-    ),
-    **dict.fromkeys(("Recording", "open"), "peakline.recording"),
+    **dict.fromkeys(("Recording", "Report", "open"), "peakline.recording"),
+    **dict.fromkeys(("RecordedRun", "run", "simulate"), "peakline.launch.recorded_run"),
+    **dict.fromkeys(("check", "diff"), "peakline.differences.reports"),
+    "RunOptions": "peakline.launch.options",
+    "ranks": "peakline.runs.ranks",
+    "TraceError": "peakline._report",
 }
-_OTHER_NAMES = {"open": "open_recording"}  # their names in their modules
 
 if not TYPE_CHECKING:  # mypy would accept any name
 
@@ -91,13 +100,13 @@ if not TYPE_CHECKING:  # mypy would accept any name
         """Import a name of the API on first use."""
         if name not in _LATER:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = getattr(importlib.import_module(_LATER[name]), _OTHER_NAMES.get(name, name))
+        value = getattr(importlib.import_module(_LATER[name]), name)
         globals()[name] = value
         return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_LATER})
 
 
 def load_ipython_extension(shell: object) -> None:

@@ -109,7 +109,7 @@ def test_python_returns_the_same_document(lab: Any) -> None:
     run = lab.once("could_save.py", "zero_grad_late")
     document, _ = advice(lab, "zero_grad_late")
     known = ("rule", "title", "evidence", "change", "saves_bytes", "exact", "location")
-    found = peakline.advise(run.trace)["advice"]
+    found = peakline.open(run.trace).advise().document["advice"]
     assert [[one[key] for key in known] for one in found] == [
         [one[key] for key in known] for one in document["advice"]
     ]

@@ -215,11 +215,11 @@ def test_bad_numbers_say_what_there_is(lab: Any) -> None:
 def test_python_gets_the_same_document(lab: Any) -> None:
     run = lab.once(PROGRAM, "caught", "1000")
     [printed] = autopsy(lab, run, "--nth", "7")["ooms"]
-    [returned] = peakline.oom_report(run.trace, 7)["ooms"]
+    [returned] = peakline.open(run.trace).oom(nth=7).document["ooms"]
     for shown in (printed, returned):  # paths are as seen from the working folder
         del shown["location"], shown["rows"], shown["pins"]
     assert returned == printed
-    assert peakline.oom_report(run.trace)["ooms"][0]["number"] == 1000
-    assert peakline.leaks(run.trace)["growth"] == []
+    assert peakline.open(run.trace).oom().document["ooms"][0]["number"] == 1000
+    assert peakline.open(run.trace).leaks().document["growth"] == []
     with pytest.raises(ValueError, match="counted from 1"):
-        peakline.oom_report(run.trace, 0)
+        peakline.open(run.trace).oom(nth=0)

@@ -82,7 +82,7 @@ def check(finished: Run, held: int) -> dict[str, Any]:
     said = finished.said
     assert said["asked_bytes"] == held
     (trace,) = finished.traces
-    ledger = peakline.ledger(trace, at="end")
+    ledger = peakline.open(trace).ledger(at="end").document
     libraries = [part for part in ledger["parts"] if part["kind"] == "library"]
     assert sum(part["bytes"] for part in libraries) == held
     assert sum(part["count"] for part in libraries) == said["asked_count"]
@@ -160,7 +160,7 @@ def test_memory_of_another_process_is_not_of_this_one(start: Start) -> None:
     finished = start("looks-up", "shared")
     assert finished.status == 0, finished.stderr
     opener, owner = finished.documents
-    ledgers = [peakline.ledger(trace, at="end") for trace in finished.traces]
+    ledgers = [peakline.open(trace).ledger(at="end").document for trace in finished.traces]
     held = {ledger["device_used_bytes"]: ledger for ledger in ledgers}
     for said, bytes in ((opener, 1_000_009), (owner, SHARED)):
         libraries = [

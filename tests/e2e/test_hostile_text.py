@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import re
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
@@ -232,6 +233,37 @@ def test_no_cell_of_csv_is_a_formula(hostile: Hostile) -> None:
     assert [row[level] for row in rows[1:]] == [
         "" if one.allocated_bytes is None else str(one.allocated_bytes) for one in events
     ]
+
+
+@pytest.mark.parametrize("name", ["table", "summary", "tensors", "leaks", "map", "timeline"])
+def test_no_face_of_a_report_holds_a_control_byte(hostile: Hostile, name: str) -> None:
+    report = getattr(peakline.open(hostile.folder / hostile.files["TRACE"]), name)()
+    for face in (repr(report), report.to_markdown(), report._repr_html_()):
+        assert problems_of(face.encode()) == [], name
+
+
+def test_names_are_text_in_markdown_and_html() -> None:
+    from peakline.text.faces import html_of, markdown_of
+
+    name = "<script>&|`*_[a](https://b.c)@d\r\n# e\x1b[7777m</td>"
+    table = {"columns": [{"head": name, "align": "left"}], "rows": [{"cells": [name]}]}
+    document = {
+        "elements": [
+            *({"text": name, "tone": tone} for tone in ("plain", "heading", "verbatim")),
+            {"text": "1. # no list", "tone": "plain"},
+            {"facts": [[name, name]], "is_list": True},
+            {"table": {**table, "left_out": [5, name]}},
+        ]
+    }
+    html, markdown = html_of(document), markdown_of(document)
+    assert problems_of(html.encode()) == problems_of(markdown.encode()) == []
+    tags = {tag.split()[0] for tag in re.findall("</?([^>]*)>", html)}
+    assert tags == {"div", "p", "h4", "pre", "b", "table", "tr", "th", "td"}
+    assert html.count("&lt;script&gt;&amp;|`*_[a]") == 8
+    outside = re.sub("^    .*$", "", markdown, flags=re.MULTILINE)  # but the block of code
+    assert not re.search(r"(?<!\\)(?:[`_@\[]|\*(?!\*))|https://|<(?!br>)", outside)
+    assert outside.count("|") - outside.count("\\|") == 6
+    assert "1\\. \\# no list" in outside
 
 
 def test_the_view_of_the_tree_shows_names_as_text(hostile: Hostile) -> None:

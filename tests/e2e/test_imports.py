@@ -67,7 +67,7 @@ def test_every_level_is_that_of_the_recording(dumped: Any) -> None:
 
 
 def test_what_if_makes_the_imported_run_again(lab: Any, dumped: Any) -> None:
-    said = peakline.whatif(dumped[2], ["expandable_segments:True"])
+    said = peakline.open(dumped[2]).whatif(["expandable_segments:True"]).document
     assert said["verified"], said["first_difference"]
     assert said["recorded_reserved_peak_bytes"] == said["recorded"]["reserved_peak_bytes"]
     for command in ("fragmentation", "map", "table", "phases", "advise"):
@@ -164,7 +164,7 @@ def test_annotations_are_phases(tmp_path: Path) -> None:
     [phase] = [one for one in recording.phases() if one.name == "warm"]
     assert phase.peak_bytes == 512
     assert phase.begin_seconds == pytest.approx(0.001, abs=1e-6)
-    [refused] = peakline.oom_report(recording.path)["ooms"]
+    [refused] = peakline.open(recording.path).oom().document["ooms"]
     assert (refused["device_request_bytes"], refused["free_bytes"]) == (1 << 30, 77)
 
 

@@ -39,7 +39,7 @@ def check_closes(
     start_ns = _report.Trace(str(trace)).info()["start_monotonic_ns"]
     ledgers = []
     for moment in said["moments"]:
-        ledger = peakline.ledger(trace, at=(moment["monotonic_ns"] - start_ns) / 1e9)
+        ledger = peakline.open(trace).ledger(at=(moment["monotonic_ns"] - start_ns) / 1e9).document
         # Code is loaded by launches, which are no samples: the next one shows it, and with it how
         # the requests in between were rounded.
         unseen = moment["used_bytes"] - ledger["device_used_bytes"]
@@ -138,7 +138,7 @@ def test_a_library_that_was_there_before_the_recorder(lab: Lab, tmp_path: Path) 
     program = [lab.python, str(PROGRAMS / "late_ledger.py"), str(library), "late.peak"]
     run = lab.unrecorded(tmp_path / "late", *program)
     assert run.status == 0, run.stderr
-    ledger = peakline.ledger(tmp_path / "late" / "late.peak", at="end")
+    ledger = peakline.open(tmp_path / "late" / "late.peak").ledger(at="end").document
     assert ledger["device_used_bytes"] == run.said["used_bytes"]
     parts = sum(part["bytes"] for part in ledger["parts"])
     assert parts + ledger["unexplained_bytes"] == run.said["used_bytes"]
@@ -180,7 +180,7 @@ def test_the_buffers_of_nccl_are_its_own(lab: Lab, tmp_path: Path) -> None:
 
 def test_at_the_peak_torch_holds_its_peak(lab: Lab) -> None:
     run = lab.once("holds_the_device.py", "train")
-    ledger = peakline.ledger(run.trace)
+    ledger = peakline.open(run.trace).ledger().document
     assert bytes_of(ledger, name="torch live") == lab.table(run.trace)["peak_bytes"]
     text = lab.report("ledger", run.trace)
     assert "torch live" in text

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
+import builtins
 import dataclasses
+import inspect
 import json
+import re
 import sys
 import typing
 from collections import defaultdict
@@ -15,8 +19,10 @@ from lab import ROOT
 sys.path.insert(0, str(ROOT / "pyhook"))
 
 import peakline  # noqa: E402
+from peakline.commands.shared.reports import REPORTS  # noqa: E402
 from peakline.recording import rows  # noqa: E402
 from peakline.recording.events import Event  # noqa: E402
+from peakline.recording.reports import FORMS  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -34,51 +40,129 @@ def plain(events: typing.Iterable[Event]) -> list[Event]:
     return [one._replace(stack_id=None, free_stack_id=None) for one in events]
 
 
-REPORTS = {
-    "table": ("rows", rows.TableRow),
-    "stats": ("by_bytes", rows.AllocatorRow),
-    "layers": ("layers", rows.LayerRow),
-    "ops": ("ops", rows.OperatorRow),
-    "stages": ("stages", rows.StageRow),
-    "tensors": ("tensors", rows.TensorRow),
-    "phases": ("phases", rows.PhaseRow),
-    "timeline": ("points", rows.TimelinePoint),
-    "ledger": ("parts", rows.LedgerRow),
+# Nested lists of a report that its rows leave to `document`.
+ONLY_IN_JSON = {
+    rows.TableRow: {"stack"},  # with by="stack"
+    rows.LedgerRow: {"lines"},
+    rows.RefusedRow: {"rows", "categories", "pins", "holders"},
+    rows.PredictedRow: {"first_step"},
+    rows.HolderPath: {"block_count"},
 }
+# Programs whose recordings have rows of these reports; any other report has some of any training.
+RUNS_OF = {
+    "leaks": ("grows.py", ["global_cache"], []),
+    "oom": ("refused_requests.py", ["fragmented"], []),
+    "holders": ("keeps_alive.py", [], []),
+}
+OPTIONS_OF = {"whatif": {"settings": ["expandable_segments:True"]}}
 
 
 def check_fields(kind: type, document: dict[str, Any]) -> None:
     """Every field of the JSON has one of the class, and what is nested as well."""
     hints = typing.get_type_hints(kind)
-    names = {one.name.rstrip("_") for one in dataclasses.fields(kind)}
-    optional = {"stack"} if kind is rows.TableRow else set()
-    optional |= {"lines"} if kind is rows.LedgerRow else set()
-    assert names - optional == set(document) - optional, kind
-    for name, value in document.items():
-        hint = hints.get(name)
+    names = {rows.json_name(one): one.name for one in dataclasses.fields(kind)}
+    optional = ONLY_IN_JSON.get(kind, set())
+    assert names.keys() - optional == document.keys() - optional, kind
+    for key in names.keys() & document.keys():
+        hint, value = hints[names[key]], document[key]
         nested = [one for one in (hint, *typing.get_args(hint)) if dataclasses.is_dataclass(one)]
         for one in value if isinstance(value, list) else [value]:
             if nested and isinstance(one, dict):
                 check_fields(typing.cast("type", nested[0]), one)
 
 
-@pytest.mark.parametrize("name", REPORTS)
-def test_rows_have_all_the_fields_of_the_json(recording: Any, name: str) -> None:
-    key, kind = REPORTS[name]
-    document = recording.document(name)
-    assert document[key], name
-    check_fields(kind, document[key][0])
-    made = list(getattr(recording, name)())
-    wanted = [rows.row_of(kind, one) for one in document[key]]
+@pytest.mark.parametrize("name", FORMS)
+def test_rows_have_all_the_fields_of_the_json(lab: Any, recording: Any, name: str) -> None:
+    if name in RUNS_OF:
+        program, arguments, options = RUNS_OF[name]
+        recording = peakline.open(lab.once(program, *arguments, options=options).trace)
+    form, options = FORMS[name], OPTIONS_OF.get(name, {})
+    document = recording.document(name, **options)
+    objects = form.objects(document)
+    assert objects, name
+    check_fields(form.kind, objects[0])
+    made = list(getattr(recording, name)(**options))
+    wanted = [rows.row_of(form.kind, one) for one in objects]
     if name == "phases":
         wanted = sorted(
-            wanted + [rows.row_of(kind, one) for one in document["named"]],
+            wanted + [rows.row_of(form.kind, one) for one in document["named"]],
             key=lambda one: (one.begin_seconds, -one.end_seconds),
         )
     if name == "timeline":
         assert len(made) == 1000
         return
     assert made == wanted
+
+
+# Options of a command that have another name in Python.
+RENAMED = {"oom": {"at": "nth"}, "timeline": {"top": "points"}}
+OF_THE_SCREEN = {"help", "files", "plain", "no_color", "json", "fail_on_growth"}
+
+
+@pytest.mark.parametrize("command", REPORTS, ids=lambda one: one.name)
+def test_a_method_takes_the_options_of_its_command(command: Any) -> None:
+    parser = argparse.ArgumentParser()
+    command.add_arguments(parser)
+    shown = [one for one in parser._actions if one.help is not argparse.SUPPRESS]
+    renamed = RENAMED.get(command.name, {})
+    names = {renamed.get(one.dest, one.dest) for one in shown} - OF_THE_SCREEN
+    method = getattr(peakline.Recording, command.name)
+    assert names == {*inspect.signature(method).parameters} - {"self"}
+    defaults = {renamed.get(one.dest, one.dest): one.default for one in shown}
+    for option in set(names) - {"top", "points", "nth"}:
+        default = inspect.signature(method).parameters[option].default
+        assert (default or None) == (defaults[option] or None), option
+
+
+def test_an_option_that_a_report_lacks_is_a_type_error(recording: Any) -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'search'"):
+        recording.layers(search=3)
+    with pytest.raises(TypeError, match="device_memory"):
+        recording.table(device_memory=5)
+
+
+def test_a_closed_recording_gives_no_report(run: Any) -> None:
+    with peakline.open(run.trace) as recording:
+        table, events = recording.table(), recording.events()
+    assert recording.path == run.trace
+    for use in (recording.table, recording.info, recording.peak_bytes, lambda: list(events)):
+        with pytest.raises(ValueError, match=r"run\.peak is closed"):
+            use()
+    assert table[0].bytes > 0
+    assert "is closed" in repr(table)
+
+
+def test_errors_have_public_types(tmp_path: Any, recording: Any) -> None:
+    with pytest.raises(FileNotFoundError) as missing:
+        peakline.open(tmp_path / "none.peak")
+    assert missing.value.filename == str(tmp_path / "none.peak")
+    (tmp_path / "text.peak").write_text("no trace")
+    with pytest.raises(peakline.TraceError):
+        peakline.open(tmp_path / "text.peak")
+    with pytest.raises(peakline.TraceError, match="nothere"):
+        recording.table(at="nothere")
+
+
+def test_a_star_import_leaves_the_builtins_alone() -> None:
+    names: dict[str, Any] = {}
+    exec("from peakline import *", names)
+    assert not {*names} & {*dir(builtins)} - {"__builtins__", "__doc__", "__name__"}
+    assert "open" in dir(peakline)
+
+
+@pytest.mark.parametrize("name", ["table", "layers", "tensors", "advise", "ledger"])
+def test_a_report_shows_the_text_of_its_command(
+    lab: Any, run: Any, recording: Any, name: str, monkeypatch: Any
+) -> None:
+    monkeypatch.chdir(lab.folder)  # paths are shown relative to it
+    report = getattr(recording, name)()
+    assert repr(report) == lab.report(name, run.trace).rstrip("\n")
+    html, markdown = report._repr_html_(), report.to_markdown()
+    lines = [line for line in markdown.splitlines() if line.startswith("| ")]
+    cells = sum(len(re.findall(r"(?<!\\)\|", line)) - 1 for line in lines)
+    assert cells == html.count("<td") + 2 * html.count("<th")  # heads, and the rule below them
+    assert cells > 0 or name == "advise"
+    assert report.to_dict() == recording.document(name)
 
 
 def test_stacks_are_locations(recording: Any) -> None:
@@ -176,10 +260,10 @@ def test_calls_during_a_phase_are_those_that_begin_in_it(recording: Any) -> None
     stages = recording.stages(during="forward@1")
     assert 0 < len(stages) < len(recording.stages())
     assert {one.step for one in stages} == {1}
-    [root] = [one for one in recording.layers(during="forward@1") if "." not in one.layer_name][:1]
+    [root] = [one for one in recording.layers(during="forward@1") if "." not in one.name][:1]
     assert root.call_count == 1
     assert root.backward_bytes == 0
-    assert root.peak_allocated <= phase.peak_bytes
+    assert root.peak_allocated_bytes <= phase.peak_bytes
 
 
 def test_arrow_and_pandas_have_the_same_events(recording: Any, events: list[Event]) -> None:
@@ -190,8 +274,17 @@ def test_arrow_and_pandas_have_the_same_events(recording: Any, events: list[Even
         assert got.pop("time") == pytest.approx(event.time)
         got["shape"] = None if got["shape"] is None else tuple(got["shape"])
         assert got == {name: value for name, value in event._asdict().items() if name != "time"}
-    pytest.importorskip("pandas")
-    assert recording.events().to_pandas()["bytes"].max() == max(one.bytes or 0 for one in events)
+    pandas = pytest.importorskip("pandas")
+    frame = recording.events().to_pandas()
+    assert frame["bytes"].max() == max(one.bytes or 0 for one in events)
+    for got, event in zip(frame["address"], events, strict=True):
+        assert event.address is None if got is pandas.NA else got == event.address
+    assert (str(frame["address"].dtype), str(frame["step"].dtype)) == ("UInt64", "UInt32")
+    assert str(frame["time"].dtype) == "datetime64[ns, UTC]"
+    assert abs(frame["time"].iloc[-1].timestamp() - events[-1].time) < 1e-5
+    dtypes = recording.tensors().to_pandas().dtypes.astype(str)
+    assert (dtypes["address"], dtypes["bytes"], dtypes["held_by"]) == ("uint64", "int64", "string")
+    assert str(recording.phases().to_pandas()["step"].dtype) == "Int64"
     assert recording.table().to_pandas()["bytes"].sum() == recording.peak_bytes()
     assert recording.layers().to_arrow().num_rows == len(recording.layers())
 

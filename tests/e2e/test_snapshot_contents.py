@@ -79,7 +79,7 @@ def test_peaks_are_those_that_torch_counted_and_the_model_makes_the_run_again(
     write_trace(pickle.loads((tmp_path / "s.pickle").read_bytes()), tmp_path / "s.peak")
     recording = peakline.open(tmp_path / "s.peak")
     assert recording.peak_bytes() == allocated
-    said = peakline.whatif(tmp_path / "s.peak", ["max_split_size_mb:200"])
+    said = peakline.open(tmp_path / "s.peak").whatif(["max_split_size_mb:200"]).document
     assert said["verified"], said["first_difference"]
     assert said["recorded_reserved_peak_bytes"] == reserved
     tags = lines_of(recording, "tag")

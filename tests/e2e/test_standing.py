@@ -78,12 +78,12 @@ def test_the_ledger_closes_at_moments_that_are_kept(
     run = runs[case]
     whole = runs[case[0], "all", "whole"]
     for (seconds, said), (whole_seconds, _) in zip(moments_of(run), moments_of(whole), strict=True):
-        ledger = peakline.ledger(run.traces[0], at=seconds)
+        ledger = peakline.open(run.traces[0]).ledger(at=seconds).document
         assert ledger["device_used_bytes"] == said["used"]
         parts = sum(part["bytes"] for part in ledger["parts"])
         assert parts + ledger["unexplained_bytes"] == said["used"]
         assert bytes_of(ledger, "torch", "pool") == said["reserved"]
-        whole_ledger = peakline.ledger(whole.traces[0], at=whole_seconds)
+        whole_ledger = peakline.open(whole.traces[0]).ledger(at=whole_seconds).document
         if "killed" in case:  # NVML is asked at the end: nobody knows whose the context is
             for part in (*ledger["parts"], *whole_ledger["parts"]):
                 part["name"] = part["name"].removesuffix(", and what others hold")
@@ -100,7 +100,7 @@ def test_levels_of_the_driver_are_torchs_own(
         table = report(lab, "table", run, str(seconds), "--measure", "reserved")
         assert table["total_bytes"] == said["reserved"]
         assert sum(row["bytes"] for row in table["rows"]) == said["reserved"]
-        ledger = peakline.ledger(run.traces[0], at=seconds)
+        ledger = peakline.open(run.traces[0]).ledger(at=seconds).document
         device = report(lab, "table", run, str(seconds), "--measure", "device")
         unasked = bytes_of(ledger, "context", "rounding", "graphs")
         assert device["total_bytes"] == said["used"] - unasked - ledger["unexplained_bytes"]

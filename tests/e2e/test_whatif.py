@@ -89,7 +89,7 @@ def test_a_second_run_under_other_settings_is_as_predicted(lab: Lab, program: st
 
 def test_a_trace_with_its_own_settings_predicts_those_of_torch(lab: Lab) -> None:
     trace = run(lab, "random_blocks", EXPANDABLE).trace
-    [predicted] = peakline.whatif(trace, ["expandable_segments:False"])["runs"]
+    [predicted] = peakline.open(trace).whatif(["expandable_segments:False"]).document["runs"]
     assert counts(predicted) == counts(run(lab, "random_blocks").said)
 
 

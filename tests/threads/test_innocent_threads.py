@@ -71,7 +71,7 @@ def traces(lab: Any) -> dict[str, Path]:
 
 @pytest.mark.parametrize("program", INNOCENT)
 def test_no_finding_accuses_it(lab: Any, traces: dict[str, Path], program: str) -> None:
-    found = peakline.advise(traces[program])["advice"]
+    found = peakline.open(traces[program]).advise().document["advice"]
     wrong = (TRADES | FAULTS_OF.get(program, set())) - MEANT.get(program, set())
     assert [one for one in found if one["kind"] == "fault" or one["rule"] in wrong] == []
     if program in NEVER:
@@ -81,7 +81,7 @@ def test_no_finding_accuses_it(lab: Any, traces: dict[str, Path], program: str) 
 
 @pytest.mark.parametrize("program", INNOCENT)
 def test_nothing_of_it_grows(traces: dict[str, Path], program: str) -> None:
-    assert peakline.leaks(traces[program])["growth"] == []
+    assert peakline.open(traces[program]).leaks().document["growth"] == []
 
 
 @pytest.mark.parametrize("program", ["twin_training", "twin_server"])

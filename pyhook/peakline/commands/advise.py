@@ -26,6 +26,7 @@ from peakline.commands.running.program_options import (
 from peakline.commands.shared import report_options as options
 from peakline.commands.shared.folders import HEAVIEST, WHOLE
 from peakline.commands.shared.printing import print_reports, suggest
+from peakline.recording.reports import FORMS
 from peakline.trials.attempts import TryOptions
 from peakline.trials.trying import CHANGES, Trial, Trials, problem_of, try_changes
 
@@ -39,7 +40,6 @@ EXAMPLES = (
     "peakline advise --try train.py --simulate h200 --steps 3 -- --batch 8\n"
     "peakline advise --try train.py --change fused --change 'checkpoint=h.*'"
 )
-_TOP = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -84,7 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_device(parser)
     options.add_measure(parser)
     options.refuse_where(parser)
-    options.add_top(parser, "pieces of advice", _TOP)
+    options.add_top(parser, "pieces of advice", FORMS[NAME].shown)
     options.add_terminal(parser)
     parser.add_argument("--json", action="store_true", help="Print JSON, by default with all rows")
 
@@ -93,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the advice of each file, or try changes. Returns 1 if no change ran through."""
     if args.program is not None:
         return _run_trials(args)
-    print_reports(args, NAME, options.report_options(args, _TOP))
+    print_reports(args, NAME, options.report_options(args, FORMS[NAME].shown))
     suggest(args, "whatif --search")
     return 0
 

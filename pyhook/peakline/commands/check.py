@@ -6,17 +6,11 @@ import argparse
 import re
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from peakline.base.engine import CommandError
 from peakline.base.output import write_json, write_lines
 from peakline.commands.shared import report_options
 from peakline.commands.shared.folders import ALL, chosen_run, heaviest_of, is_folder, run_in
-from peakline.commands.shared.sides import load_side
-
-if TYPE_CHECKING:
-    from peakline.differences.gate import Verdict
-    from peakline.differences.side import Side
 
 NAME = "check"
 HELP = "Fail, with exit code 1, when a run holds more than a limit or more than a baseline."
@@ -68,14 +62,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Check every file. Returns 0 if every limit holds, else 1."""
     from peakline.differences import gate
+    from peakline.differences.limits import Limits, judge
 
     if args.max_peak is None and not args.max_phase and not args.baseline:
         raise CommandError("give a limit: --max-peak, --max-phase or --baseline")
     baselines = _baselines_of(args)
+    limits = Limits(
+        args.max_peak,
+        args.max_phase,
+        args.tolerance,
+        report_options.named_options(args),
+    )
     verdicts = [
         verdict
         for path in args.files
-        for verdict in _judge(path, args, baselines.get(path, args.baseline))
+        for verdict in judge(path, limits, baselines.get(path, args.baseline))
     ]
     if args.junit:
         try:
@@ -100,72 +101,6 @@ def _baselines_of(args: argparse.Namespace) -> dict[str, str]:
     ranks = {rank: str(one.path) for rank, one in base.ranks.items()}
     own = {str(one.path): rank for rank, one in chosen_run(args.files).ranks.items()}
     return {path: ranks.get(own.get(path, -1), heaviest) for path in args.files}
-
-
-def _judge(path: str, args: argparse.Namespace, baseline: str | None) -> list[Verdict]:
-    from peakline.differences import gate
-
-    verdicts = []
-    if args.max_peak is not None:
-        lines = _lines_of(path, args)
-        verdicts.append(
-            gate.check_limit("peak", lines, lines.total_bytes, args.max_peak, lines.rows)
-        )
-    if args.max_phase:
-        phases = _phases_of(path, args)
-        verdicts += [_judge_phase(phases, name, limit, args) for name, limit in args.max_phase]
-    if baseline:
-        base, now = (_lines_of(one, args, to_match=True) for one in (baseline, path))
-        verdicts.append(gate.check_baseline("peak", base, now, args.tolerance))
-        base, now = (_phases_of(one, args) for one in (baseline, path))
-        verdicts += gate.check_phases(base, now, args.tolerance)
-    return verdicts
-
-
-def _judge_phase(phases: Side, name: str, limit: int, args: argparse.Namespace) -> Verdict:
-    from peakline.differences import gate
-
-    found = next((row.bytes for row in phases.rows if row.at.key == name), None)
-    if found is None:
-        known = ", ".join(row.at.key for row in phases.rows)
-        raise CommandError(f"{phases.name}: no phase is called '{name}'; there are: {known}")
-    held = _lines_of(phases.name, args, phase=name).rows if found > limit else ()
-    return gate.check_limit(f"phase {name}", phases, found, limit, held)
-
-
-def _lines_of(
-    path: str, args: argparse.Namespace, *, to_match: bool = False, phase: str | None = None
-) -> Side:
-    """Return the lines that hold memory at the peak, or at the peak within a phase."""
-    from dataclasses import replace
-
-    from peakline.differences import side, summary
-
-    options = report_options.named_options(args)
-    if phase is not None:
-        options["during"] = phase
-    read = side.side_of_trace if to_match else side.held_of_trace
-
-    def of_summary(found: dict[str, Any], name: str) -> Side:
-        lines = summary.side_of_summary(found, name)
-        # its lines are those of the peak of the run
-        return lines if phase is None else replace(lines, rows=())
-
-    return load_side(
-        path,
-        lambda recording: read(recording, **options),
-        of_summary if args.measure == "allocated" else None,
-    )
-
-
-def _phases_of(path: str, args: argparse.Namespace) -> Side:
-    from peakline.differences import side, summary
-
-    return load_side(
-        path,
-        lambda recording: side.phases_of_trace(recording, device=args.device),
-        summary.phases_of_summary,
-    )
 
 
 def _phase_limit(text: str) -> tuple[str, int]:

@@ -11,7 +11,6 @@ from peakline.base.next_commands import next_commands, shell_words, shortened, t
 from peakline.base.output import say, write_json, write_lines
 from peakline.commands.shared import report_options
 from peakline.commands.shared.pairs import Pair, chosen_pair, paired, pairs_text
-from peakline.commands.shared.sides import load_side
 
 if TYPE_CHECKING:
     from peakline.differences.side import Side
@@ -106,6 +105,7 @@ def _rank_of(pair: Pair) -> dict[str, object]:
 
 def _side_of(path: str, args: argparse.Namespace) -> Side:
     from peakline.differences import side, summary
+    from peakline.differences.loading import load_side
 
     options = report_options.report_options(args, _TOP)
     if args.phases:

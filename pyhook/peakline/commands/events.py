@@ -44,6 +44,7 @@ KINDS = (
     "tracing_stopped",
     "main_end",
 )
+_OPTIONS = ("during", "device", "depth", "fold", "frame", "hide", "symbols", "full_paths")
 _TOP = 40
 
 
@@ -76,8 +77,7 @@ def run(args: argparse.Namespace) -> int:
 
     top = args.top if args.top is not None else 0 if args.json else _TOP
     recording = Recording(args.file)
-    options = report_options.named_options(args)
-    options.pop("native", None)
+    options = {name: getattr(args, name) for name in _OPTIONS}
     events: Iterator[Event] = iter(recording.events(**options))
     if args.kind:
         events = _of_kinds(events, args.kind)

@@ -162,7 +162,7 @@ class MemoryTracer:
             "current": dict(self.get_current_memory_allocated()),
             "peak": dict(self.get_max_memory_allocated()),
             "phases": phases,
-            "modules": {one.layer_name: one.peak_held_bytes for one in layers},
+            "modules": {one.name: one.peak_held_bytes for one in layers},
         }
 
     def print_memory_stats(self, detailed: bool = False, header: str | None = None) -> None:

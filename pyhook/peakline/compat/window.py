@@ -8,14 +8,11 @@ import tempfile
 import uuid
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import peakline
 from peakline.exports.asked import Asked
 from peakline.recording import Recording
-
-if TYPE_CHECKING:
-    from peakline._report import Options
 
 
 class Window:
@@ -63,7 +60,6 @@ class Window:
         """Return the request for an export of this part."""
         return Asked(self._during or "peak", self._during, device, min_bytes)
 
-    def options(self, **more: object) -> Options:
+    def options(self, **more: Any) -> dict[str, Any]:
         """Return the options of reports about this part."""
-        options: Options = {"during": self._during} if self._during else {}
-        return options | more  # type: ignore[return-value]
+        return {"during": self._during, **more} if self._during else more

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from peakline.base.output import joined, printable
 from peakline.base.sizes import size_of
@@ -32,29 +32,29 @@ class Verdict:
     run: str
     holds: bool
     sentence: str
-    blamed: list[Blamed] = field(default_factory=list)
+    blamed: tuple[Blamed, ...] = ()
     # sentences about runs with sizes that may be too low
-    too_low: list[str] = field(default_factory=list)
+    too_low: tuple[str, ...] = ()
 
 
 def check_limit(name: str, run: Side, found: int, limit: int, lines: Iterable[Row]) -> Verdict:
     """Check a peak against a limit in bytes; `lines` hold the peak."""
-    too_low = too_low_lines(run)
+    too_low = (*too_low_lines(run),)
     if found <= limit:
         sentence = f"{size_of(found)} is at most {size_of(limit)}"
         return Verdict(name, run.name, True, sentence, too_low=too_low)
     over = f"{size_of(found)} is {size_of(found - limit)} above {size_of(limit)}"
     largest = sorted(lines, key=lambda row: -row.bytes)[:_LINES]
-    blamed = [
+    blamed = tuple(
         Blamed(f"{size_of(row.bytes)}  {row.at.key}", row.at.file, row.at.line) for row in largest
-    ]
+    )
     return Verdict(name, run.name, False, over, blamed, too_low)
 
 
 def check_baseline(name: str, before: Side, after: Side, tolerance: float) -> Verdict:
     """Check a run against a baseline; it may hold more by the fraction `tolerance`."""
     found = after.total_bytes
-    too_low = too_low_lines(before, after)
+    too_low = (*too_low_lines(before, after),)
     sentence = _than(found, before.total_bytes, before.name)
     if tolerance:
         sentence += f"; {tolerance:.4g} of it more is allowed"
@@ -65,7 +65,7 @@ def check_baseline(name: str, before: Side, after: Side, tolerance: float) -> Ve
 
 def check_phases(before: Side, after: Side, tolerance: float) -> list[Verdict]:
     """Check each phase that both runs have."""
-    too_low = too_low_lines(before, after)
+    too_low = (*too_low_lines(before, after),)
     old = {row.at.key: row.bytes for row in before.rows}
     verdicts = []
     for row in after.rows:
@@ -90,9 +90,9 @@ def _than(found: int, was: int, name: str) -> str:
     return f"{size_of(found)}, {size_of(abs(found - was))} {word} than in {name}"
 
 
-def _grown(comparison: Comparison) -> list[Blamed]:
+def _grown(comparison: Comparison) -> tuple[Blamed, ...]:
     rows = [row for row in comparison.rows if row.delta_bytes > 0][:_LINES]
-    return [
+    return tuple(
         Blamed(
             f"{signed(row.delta_bytes)}  {row.at.key}"
             + (f" [was {size_of(row.bytes_before)}]" if row.before else " [new]"),
@@ -100,7 +100,7 @@ def _grown(comparison: Comparison) -> list[Blamed]:
             row.at.line,
         )
         for row in rows
-    ]
+    )
 
 
 def text_of(verdicts: Iterable[Verdict]) -> list[str]:
@@ -128,7 +128,7 @@ def annotations_of(verdicts: Iterable[Verdict]) -> list[str]:
         if verdict.holds:
             continue
         sentence = f"{verdict.name}: {verdict.sentence}"
-        for one in verdict.blamed or [Blamed(sentence, "", 0)]:
+        for one in verdict.blamed or (Blamed(sentence, "", 0),):
             location = (
                 f"file={_escaped(printable(one.file), ':,')},line={one.line}," if one.file else ""
             )
@@ -161,7 +161,7 @@ def junit_of(verdicts: list[Verdict]) -> bytes:
         )
         if verdict.too_low:
             output = ElementTree.SubElement(case, "system-out")
-            output.text = joined(verdict.too_low)
+            output.text = joined([*verdict.too_low])
         if not verdict.holds:
             failure = ElementTree.SubElement(case, "failure", message=printable(verdict.sentence))
             failure.text = joined([one.text for one in verdict.blamed])

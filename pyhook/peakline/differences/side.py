@@ -61,7 +61,7 @@ def held_of_trace(recording: Recording, **options: Unpack[Options]) -> Side:
         peakline._report.TraceError: the trace allows no answer.
     """
     everything: Options = {**options, "top": 0}
-    table = recording.table(**everything)
+    table = recording.report("table", **everything)
     by = options.get("by", "line")
     rows = tuple(_row(one, by) for one in table)
     document = table.document
@@ -81,9 +81,9 @@ def side_of_trace(recording: Recording, **options: Unpack[Options]) -> Side:
     return replace(held, callers=callers, lines=lines)
 
 
-def phases_of_trace(recording: Recording, **options: Unpack[Options]) -> Side:
+def phases_of_trace(recording: Recording, device: int | str | None = None) -> Side:
     """Return the highest peak within each phase of a trace."""
-    phases = recording.phases(**options)
+    phases = recording.phases(device=device)
     peaks: dict[str, list[int]] = {}
     for one in phases:
         peaks.setdefault(one.name, []).append(one.peak_bytes)
@@ -95,7 +95,7 @@ def phases_of_trace(recording: Recording, **options: Unpack[Options]) -> Side:
 def allocated_of_trace(recording: Recording, **options: Unpack[Options]) -> Side:
     """Return the bytes that each line, or other key, allocated over the whole run."""
     everything: Options = {**options, "top": 0}
-    stats = recording.stats(**everything)
+    stats = recording.report("stats", **everything)
     by = options.get("by", "line")
     rows = tuple(_row(one, by) for one in stats)
     total = sum(row.bytes for row in rows)
@@ -130,12 +130,12 @@ def _lines_of(recording: Recording, options: Options) -> tuple[Row, ...]:
         asked["frame"] = options["frame"]
     if "hide" in options:
         asked["hide"] = options["hide"]
-    return tuple(_row(one, "line") for one in recording.stats(**asked))
+    return tuple(_row(one, "line") for one in recording.report("stats", **asked))
 
 
 def _callers_of(recording: Recording, options: Options) -> dict[tuple[str, str], frozenset[str]]:
     everything: Options = {**options, "by": "stack", "top": 0}
-    stacks = recording.table(**everything)
+    stacks = recording.report("table", **everything)
     callers: dict[tuple[str, str], set[str]] = {}
     for row in stacks:
         for inner, outer in zip(row.stack, row.stack[1:], strict=False):

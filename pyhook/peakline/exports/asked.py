@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from peakline._report import Options
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -20,10 +15,10 @@ class Asked:
     device: str | None = None  # None: the one with the highest peak; for events, all
     min_bytes: int = 0  # smaller blocks are left out
 
-    def of_moment(self, **more: Unpack[Options]) -> Options:
+    def of_moment(self, **more: Any) -> dict[str, Any]:
         """Return the options of a report about a moment."""
         return {"at": self.at, "device": self.device, "full_paths": True, **more}
 
-    def of_part(self) -> Options:
+    def of_part(self) -> dict[str, Any]:
         """Return the options of a report about a part of the run."""
         return {"during": self.during, "device": self.device, "full_paths": True}

@@ -63,18 +63,18 @@ def timeline_document(recording: Recording, asked: Asked) -> dict[str, Any]:
             )
     for stage in recording.stages(top=0, during=asked.during, device=asked.device):
         if edge := _STAGE_EVENTS.get(stage.stage):
-            levels = (stage.mem.allocated, stage.mem.cached or 0)
+            levels = (stage.levels.allocated_bytes, stage.levels.reserved_bytes or 0)
             events.append(_tracer_event(stage.seconds, edge, 0, stage.module, *levels))
     events.sort(key=lambda one: one["timestamp"])
     layers = recording.layers(top=0, during=asked.during, device=asked.device)
     layer_stats = {
-        one.layer_name: {
-            "layer_name": one.layer_name,
-            "peak_allocated": one.peak_allocated,
-            "peak_reserved": one.peak_reserved,
-            "total_allocations": one.total_allocations,
-            "total_deallocations": one.total_deallocations,
-            "avg_fragmentation": one.avg_fragmentation or 0.0,
+        one.name: {
+            "layer_name": one.name,
+            "peak_allocated": one.peak_allocated_bytes,
+            "peak_reserved": one.peak_reserved_bytes,
+            "total_allocations": one.alloc_count,
+            "total_deallocations": one.free_count,
+            "avg_fragmentation": one.free_share or 0.0,
             "duration_ms": one.duration_ms,
         }
         for one in layers
@@ -149,10 +149,10 @@ def write_memory_tracker(recording: Recording, asked: Asked, out: BinaryIO) -> N
 def trace_line(stage: StageRow, start: float | None = None) -> dict[str, Any]:
     """Return a stage under the names of tdynamics' MemTracer; `start` adds the time of day."""
     levels = {
-        "allocated": stage.mem.allocated,
-        "cached": stage.mem.cached or 0,
-        "max_allocated": stage.mem.max_allocated,
-        "max_cached": stage.mem.max_cached or 0,
+        "allocated": stage.levels.allocated_bytes,
+        "cached": stage.levels.reserved_bytes or 0,
+        "max_allocated": stage.levels.max_allocated_bytes,
+        "max_cached": stage.levels.max_reserved_bytes or 0,
     }
     line: dict[str, Any] = {
         "step": stage.step,

@@ -1,38 +1,19 @@
-"""Traces as typed Python objects: ``peakline.open(path)``."""
+"""Traces as typed Python objects: ``peakline.open(path)``. `rows` has the classes of rows."""
 
 from peakline.recording.events import Event, EventBatch, Events, Frame
-from peakline.recording.recording import Recording, Report, open_recording
-from peakline.recording.rows import (
-    AdviceRow,
-    AllocatorRow,
-    LayerRow,
-    LedgerRow,
-    Location,
-    OperatorRow,
-    PhaseRow,
-    StageRow,
-    TableRow,
-    TensorRow,
-    TimelinePoint,
-)
+from peakline.recording.recording import Recording, open
+from peakline.recording.reports import Report
+from peakline.recording.rows import Location, StageRow, TableRow
 
 __all__ = [
-    "AdviceRow",
-    "AllocatorRow",
     "Event",
     "EventBatch",
     "Events",
     "Frame",
-    "LayerRow",
-    "LedgerRow",
     "Location",
-    "OperatorRow",
-    "PhaseRow",
     "Recording",
     "Report",
     "StageRow",
     "TableRow",
-    "TensorRow",
-    "TimelinePoint",
-    "open_recording",
+    "open",
 ]

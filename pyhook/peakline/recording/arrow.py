@@ -1,14 +1,19 @@
-"""Batches of events as Arrow records. The only module that imports pyarrow."""
+"""Rows of reports and batches of events as Arrow tables. The only module that imports pyarrow."""
 
 from __future__ import annotations
 
+import dataclasses
+import typing
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
+    import pandas as pd
 
     from peakline.recording.events import EventBatch
 
@@ -18,10 +23,10 @@ _WORD = pa.dictionary(pa.int32(), pa.string())
 # The fields of `Event`.
 SCHEMA = pa.schema(
     [
-        ("event", pa.uint64()),
-        ("seconds", pa.float64()),
-        ("time", pa.float64()),
-        ("kind", _WORD),
+        pa.field("event", pa.uint64(), nullable=False),
+        pa.field("seconds", pa.float64(), nullable=False),
+        pa.field("time", pa.float64(), nullable=False),
+        pa.field("kind", _WORD, nullable=False),
         ("block", pa.uint64()),
         ("bytes", pa.uint64()),
         ("requested_bytes", pa.uint64()),
@@ -45,6 +50,57 @@ SCHEMA = pa.schema(
         ("dtype", _WORD),
     ]
 )
+
+
+# Numbers of host memory in columns of devices, as in those of events.
+_HOST_DEVICES = {"pinned": 64, "cpu": 65}
+_SCALARS = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+
+
+def table_of_rows(kind: type, rows: Iterable[dict[str, Any]]) -> pa.Table:
+    """Return rows of a class of rows.py as a table."""
+    objects = list(rows)
+    for one in objects:
+        if one.get("device") in _HOST_DEVICES:
+            one["device"] = _HOST_DEVICES[one["device"]]
+    return pa.Table.from_pylist(objects, pa.schema(_fields_of(kind)))
+
+
+def _fields_of(kind: Any) -> list[pa.Field]:
+    hints = typing.get_type_hints(kind)
+    return [_field(one.name, hints[one.name]) for one in dataclasses.fields(kind)]
+
+
+def _field(name: str, hint: Any) -> pa.Field:
+    alternatives = typing.get_args(hint) if typing.get_origin(hint) is not tuple else (hint,)
+    [inner, *_] = [one for one in alternatives or (hint,) if one is not NoneType]
+    return pa.field(name, _type_of(name, inner), nullable=NoneType in alternatives)
+
+
+def _type_of(name: str, hint: Any) -> pa.DataType:
+    if typing.get_origin(hint) is tuple:
+        return pa.list_(_type_of(name, typing.get_args(hint)[0]))
+    if dataclasses.is_dataclass(hint):
+        return pa.struct(_fields_of(hint))
+    return pa.uint64() if name == "address" else _SCALARS[hint]
+
+
+def frame_of(table: pa.Table) -> pd.DataFrame:
+    """Return a table for pandas; a column of integers that may lack has an extension type."""
+    import pandas as pd
+
+    types = {
+        pa.string(): pd.StringDtype(),
+        pa.int64(): pd.Int64Dtype(),
+        pa.uint64(): pd.UInt64Dtype(),
+        pa.uint32(): pd.UInt32Dtype(),
+    }
+    return pd.DataFrame(
+        {
+            field.name: column.to_pandas(types_mapper=types.get if field.nullable else None)
+            for field, column in zip(table.schema, table.columns, strict=True)
+        }
+    )
 
 
 def arrow_batch(batch: EventBatch) -> pa.RecordBatch:

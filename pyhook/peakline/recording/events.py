@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from peakline._report import Options, Trace
+    from peakline._report import Trace
 
 # The value of a column without a value: see report/views/events/events.h.
 _NO_NUMBER = 2**64 - 1
@@ -242,8 +242,8 @@ def _number(value: int) -> int | None:
 class Events:
     """The events of a trace, in order. Iterate over it, or over `batches`, as often as needed."""
 
-    def __init__(self, trace: Trace, options: Options) -> None:
-        """Read nothing yet; `options` are those of `Trace.events`."""
+    def __init__(self, trace: Callable[[], Trace], options: dict[str, Any]) -> None:
+        """Read nothing yet; `trace` returns the trace, `options` are those of `Trace.events`."""
         self._trace = trace
         self._options = options
         self.names = EventNames()
@@ -260,7 +260,7 @@ class Events:
     def batches(self) -> Iterator[EventBatch]:
         """Yield the events as columns, some thousand at a time."""
         self.names = names = EventNames()
-        for columns, new_names in self._trace.events(**self._options):
+        for columns, new_names in self._trace().events(**self._options):
             names.add(json.loads(new_names))
             yield EventBatch(columns, names)
 
@@ -273,5 +273,15 @@ class Events:
         return pa.Table.from_batches(map(arrow_batch, self.batches()), SCHEMA)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return all events as a pandas.DataFrame with the columns of `Event`."""
-        return self.to_arrow().to_pandas()
+        """Return all events as a pandas.DataFrame with the columns of `Event`.
+
+        Integers that an event may lack are UInt64 or UInt32; ``time`` is datetime64, UTC.
+        """
+        import pandas as pd
+
+        from peakline.recording.arrow import frame_of
+
+        frame = frame_of(self.to_arrow())
+        ns = (frame["seconds"] * 1e9).round().astype("int64") + self.names.start_realtime_ns
+        frame["time"] = pd.to_datetime(ns, unit="ns", utc=True)
+        return frame

@@ -1,95 +1,138 @@
-"""The ``--json`` documents of `oom`, `ledger`, `leaks`, `advise` and `whatif`.
-
-Fields: report/render/JSON.md. All raise ``peakline._report.TraceError``, with a sentence that
-suggests a fix, if the trace allows no answer.
-"""
+"""One report of a trace: its rows, its JSON, and the text, HTML and Markdown that people read."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-from peakline.recording import Recording
+from peakline.base.output import printable
+from peakline.recording import rows
+from peakline.text.document import plain_text
+from peakline.text.faces import html_of, markdown_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import pandas as pd
+    import pyarrow as pa
 
-    from peakline._report import Options
+Row = TypeVar("Row")
 
 
-def oom_report(trace: str | Path, nth: int | None = None) -> dict[str, Any]:
-    """Return the reason why a device refused a request of a recorded program.
+@dataclass(frozen=True)
+class Form:
+    """The class of the rows of a report, their path in its JSON, and the number in its text."""
 
-    Args:
-        trace: the recording; it may still be written.
-        nth: number of the refused request, from 1; None for the last one.
+    kind: type
+    path: str
+    shown: int = 20
+
+    def objects(self, document: Any) -> list[dict[str, Any]]:
+        """Return the rows of a document as JSON objects."""
+        for key in self.path.split("/"):
+            document = document[key]
+        return list(document)
+
+
+# By the engine's name of the report; the commands show as many rows.
+FORMS = {
+    "table": Form(rows.TableRow, "rows"),
+    "summary": Form(rows.TableRow, "table/rows", 5),
+    "phases": Form(rows.PhaseRow, "phases", 5),
+    "layers": Form(rows.LayerRow, "layers"),
+    "ops": Form(rows.OperatorRow, "ops"),
+    "stages": Form(rows.StageRow, "stages", 1),
+    "tensors": Form(rows.TensorRow, "tensors"),
+    "holders": Form(rows.HeldBlockRow, "blocks"),
+    "oom": Form(rows.RefusedRow, "ooms", 6),
+    "ledger": Form(rows.LedgerRow, "parts", 3),
+    "leaks": Form(rows.GrowthRow, "growth"),
+    "advise": Form(rows.AdviceRow, "advice", 10),
+    "whatif": Form(rows.PredictedRow, "runs"),
+    "fragmentation": Form(rows.PinningRow, "lines", 10),
+    "map": Form(rows.SegmentRow, "segments"),
+    "timeline": Form(rows.TimelinePoint, "points", 68),  # columns of a chart
+    "stats": Form(rows.AllocatorRow, "by_bytes", 5),
+}
+
+
+class Report(Sequence[Row], Generic[Row]):
+    """A report: a sequence of frozen rows. In a terminal and a notebook it shows what people read.
+
+    ``document`` is all of its JSON (report/render/JSON.md), which has more than the rows.
     """
-    if nth is not None and nth < 1:
-        raise ValueError(f"nth={nth}: requests are counted from 1")
-    return _document(trace, "oom", {"at": "oom" if nth is None else f"oom@{nth}"})
+
+    def __init__(
+        self,
+        kind: type[Row],
+        objects: Sequence[dict[str, Any]],
+        document: dict[str, Any],
+        draw: Callable[[], dict[str, Any]],
+    ) -> None:
+        """Make rows of JSON objects; `draw` returns the report as the engine's text document."""
+        self.document = document
+        self._kind = kind
+        self._rows = [rows.row_of(kind, one) for one in objects]
+        self._draw = draw
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Row]: ...
+    def __getitem__(self, index: int | slice) -> Row | list[Row]:
+        """Return a row, or a list of them."""
+        return self._rows[index]
+
+    def __iter__(self) -> Iterator[Row]:
+        """Yield the rows."""
+        return iter(self._rows)
+
+    def __repr__(self) -> str:
+        """Return the text that the command of the same name prints."""
+        return plain_text(self._drawn).rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        """Return the same as HTML, which notebooks show."""
+        return html_of(self._drawn)
+
+    def to_markdown(self) -> str:
+        """Return the same as Markdown."""
+        return markdown_of(self._drawn)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON document of the report."""
+        return self.document
+
+    def to_arrow(self) -> pa.Table:
+        """Return the rows as a pyarrow.Table; a device of the host is 64 (pinned) or 65 (cpu)."""
+        from peakline.recording.arrow import table_of_rows
+
+        return table_of_rows(self._kind, [dataclasses.asdict(one) for one in self._rows])  # type: ignore[call-overload]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the rows as a pandas.DataFrame; integers that may lack are Int64 or UInt64."""
+        from peakline.recording.arrow import frame_of
+
+        return frame_of(self.to_arrow())
+
+    @cached_property
+    def _drawn(self) -> dict[str, Any]:
+        from peakline import _report
+
+        try:
+            return self._draw()
+        except (_report.TraceError, ValueError) as error:  # it has no text; it is closed
+            return {"elements": [{"text": str(error), "tone": "plain"}]}
 
 
-def ledger(
-    trace: str | Path, at: str | float = "peak", device: int | None = None
-) -> dict[str, Any]:
-    """Return the parts that fill the whole device at a moment, and the unexplained rest.
-
-    Args:
-        trace: the recording; it may still be written.
-        at: "peak", "end", "oom", seconds, or the name of a phase, as ``--at`` takes them.
-        device: None for the one with the highest peak.
-    """
-    options: Options = {"at": at}
-    if device is not None:
-        options["device"] = device
-    return _document(trace, "ledger", options)
-
-
-def leaks(trace: str | Path, *, by: str = "line") -> dict[str, Any]:
-    """Return the growth from step to step in a recorded program, by a key of ``--by``."""
-    return _document(trace, "leaks", {"by": by})
-
-
-def advise(trace: str | Path) -> dict[str, Any]:
-    """Return changes that would lower the peak of a recorded program, with their bytes."""
-    return _document(trace, "advise", {})
-
-
-def whatif(
-    trace: str | Path,
-    settings: Sequence[str] = (),
-    *,
-    device_memory: int = 0,
-    empty_cache_at: str | None = None,
-    search: bool = False,
-    smallest_device: bool = False,
-    unverified: bool = False,
-) -> dict[str, Any]:
-    """Return the memory that a recorded run would need under other settings of torch's allocator.
-
-    Args:
-        trace: the recording.
-        settings: each as ``PYTORCH_CUDA_ALLOC_CONF`` takes it; the recorded settings are always
-            included.
-        device_memory: bytes of the device; 0 for the recorded one.
-        empty_cache_at: a phase that begins with ``torch.cuda.empty_cache()``.
-        search: also try settings that help many programs.
-        smallest_device: also find the smallest device that fits under each of the settings.
-        unverified: predict even if the model does not reproduce the recorded run.
-    """
-    return _document(
-        trace,
-        "whatif",
-        {
-            "settings": list(settings),
-            "device_memory": device_memory,
-            "empty_cache_at": empty_cache_at,
-            "search_settings": search,
-            "smallest_device": smallest_device,
-            "unverified": unverified,
-        },
-    )
-
-
-def _document(trace: str | Path, name: str, options: Options) -> dict[str, Any]:
-    return Recording(trace).document(name, **options)
+def report_of_lines(
+    kind: type[Row], objects: Any, document: dict[str, Any], lines: Sequence[str]
+) -> Report[Row]:
+    """Return a report that has finished lines as its text."""
+    elements = [{"text": printable(line), "tone": "verbatim"} for line in lines]
+    return Report(kind, objects, document, lambda: {"elements": elements})

@@ -1,7 +1,8 @@
 """The rows of reports: each field is the field of this name in report/render/JSON.md.
 
-Bytes are integers, seconds count from the start of the trace. `row_of` makes a row from JSON; a
-test compares the fields of each class with the engine's output.
+Bytes are integers, seconds count from the start of the trace. A field without a unit in the JSON
+has another name here (`_named`). `row_of` makes a row from JSON; a test compares the fields of each
+class with the engine's output.
 """
 
 from __future__ import annotations
@@ -10,10 +11,20 @@ import dataclasses
 import functools
 import types
 import typing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 Row = TypeVar("Row")
+
+
+def _named(name_in_json: str) -> dict[str, str]:
+    """Return the metadata of a field that has another name in JSON."""
+    return {"json": name_in_json}
+
+
+def json_name(one: dataclasses.Field[Any]) -> str:
+    """Return the name of a field in JSON."""
+    return str(one.metadata.get("json", one.name))
 
 
 @dataclass(frozen=True)
@@ -23,8 +34,8 @@ class Location:
     file: str
     line: int
     function: str
-    qualified_name: str
-    native: bool
+    qualified_name: str = ""
+    native: bool = False
 
     def __str__(self) -> str:
         """Return the frame as tables write it."""
@@ -73,12 +84,14 @@ class AllocatorRow:
 class LayerRow:
     """A module with everything that runs in it, over the whole run."""
 
-    layer_name: str
-    peak_allocated: int
-    peak_reserved: int | None
-    total_allocations: int
-    total_deallocations: int
-    avg_fragmentation: float | None
+    name: str = field(metadata=_named("layer_name"))
+    peak_allocated_bytes: int = field(metadata=_named("peak_allocated"))
+    peak_reserved_bytes: int | None = field(metadata=_named("peak_reserved"))
+    alloc_count: int = field(metadata=_named("total_allocations"))
+    free_count: int = field(metadata=_named("total_deallocations"))
+    free_share: float | None = field(
+        metadata=_named("avg_fragmentation")
+    )  # of reserved bytes, on average
     duration_ms: float
     peak_held_bytes: int
     held_bytes: int
@@ -108,12 +121,12 @@ class OperatorRow:
 
 @dataclass(frozen=True)
 class StageLevels:
-    """Values of torch's counters at the beginning or end of a stage, in bytes."""
+    """Values of torch's counters at the beginning or end of a stage."""
 
-    allocated: int
-    cached: int | None
-    max_allocated: int
-    max_cached: int | None
+    allocated_bytes: int = field(metadata=_named("allocated"))
+    reserved_bytes: int | None = field(metadata=_named("cached"))
+    max_allocated_bytes: int = field(metadata=_named("max_allocated"))
+    max_reserved_bytes: int | None = field(metadata=_named("max_cached"))
 
 
 @dataclass(frozen=True)
@@ -123,7 +136,7 @@ class StageRow:
     step: int | None
     module: str
     stage: str
-    mem: StageLevels
+    levels: StageLevels = field(metadata=_named("mem"))
     seconds: float
 
 
@@ -200,7 +213,7 @@ class AdviceRow:
     other_keys: tuple[str, ...]  # further lines that hold a tenth of the peak or more
     evidence: str  # the evidence in the recording
     change: str | None  # None: no change is known
-    try_: str | None  # "try" in JSON
+    try_: str | None = field(metadata=_named("try"))  # for `peakline advise --try`
 
 
 @dataclass(frozen=True)
@@ -213,21 +226,210 @@ class LedgerRow:
     count: int
 
 
+@dataclass(frozen=True)
+class HolderPath:
+    """A variable, graph or cycle that holds a block: `path` names it from its root."""
+
+    kind: str
+    path: str
+
+
+@dataclass(frozen=True)
+class HeldBlockRow:
+    """A large block in a search for holders (``peakline run --hold``)."""
+
+    block_bytes: int
+    requested_bytes: int
+    device: int | str
+    address: int
+    name: str | None
+    module: str
+    made_at: str
+    holders: tuple[HolderPath, ...]
+    more_holders: int
+
+
+@dataclass(frozen=True)
+class RefusedRow:
+    """A request that a device could not serve. None: unknown."""
+
+    number: int
+    is_caught: bool
+    seconds: float
+    device: int
+    stream: int
+    step: int | None
+    phase: str
+    module: str
+    location: str | None
+    requested_bytes: int
+    device_request_bytes: int
+    free_bytes: int | None
+    total_bytes: int | None
+    limit_bytes: int | None
+    live_bytes: int
+    reserved_bytes: int
+    waiting_bytes: int
+    free_in_segments_bytes: int | None
+    usable_bytes: int | None
+    largest_free_block_bytes: int | None
+    largest_of_other_streams_bytes: int | None
+    largest_of_other_pools_bytes: int | None
+    pinned_bytes: int | None
+    other_pools_bytes: int | None
+    outside_bytes: int | None
+    other_process_bytes: int | None
+    missing_bytes: int | None
+    refused_by: str
+    reason: str
+    served_with: str | None
+
+
+@dataclass(frozen=True)
+class GrowthRow:
+    """A line (module ...) that holds more from step to step. In a run without steps, per second."""
+
+    key: str
+    keys: tuple[str, ...]
+    location: Location | None
+    bytes_per_step: float | None
+    blocks_per_step: float | None
+    bytes_per_second: float | None
+    blocks_per_second: float | None
+    first_step: int | None
+    first_seconds: float | None
+    total_bytes: int
+    steps_per_rise: int
+    is_replaced: bool
+    is_slow: bool
+    is_certain: bool
+    is_beside_inputs: bool
+    holders: tuple[HolderPath, ...]
+
+
+@dataclass(frozen=True)
+class PinningRow:
+    """A line with blocks in torch's segments, and the bytes that return when they are freed."""
+
+    location: str | None
+    own_bytes: int
+    count: int
+    oldest_seconds: float
+    median_lived_seconds: float | None
+    longest_lived_seconds: float | None
+    freed_count: int
+    sole_bytes: int
+    sole_free_bytes: int
+    shared_bytes: int
+
+
+@dataclass(frozen=True)
+class SegmentBlock:
+    """A block in a segment; `is_waiting`: freed, but another stream still uses it."""
+
+    address: int
+    bytes: int
+    requested_bytes: int
+    is_waiting: bool
+    location: str | None
+
+
+@dataclass(frozen=True)
+class SegmentHole:
+    """A free range in a segment, and why it stays reserved."""
+
+    address: int
+    bytes: int
+    cause: str
+
+
+@dataclass(frozen=True)
+class SegmentRow:
+    """A segment of torch's allocator, with the blocks and the holes in it, by address."""
+
+    address: int
+    bytes: int
+    stream: int
+    pool: int
+    is_expandable: bool
+    blocks: tuple[SegmentBlock, ...]
+    holes: tuple[SegmentHole, ...]
+
+
+@dataclass(frozen=True)
+class DifferenceRow:
+    """A line (module ...) of two runs; `key_before` is None if only the second run has it."""
+
+    key: str
+    key_before: str | None
+    bytes_before: int
+    bytes_after: int
+    delta_bytes: int
+    count_before: int
+    count_after: int
+    location: Location | None
+
+
+@dataclass(frozen=True)
+class ProcessRow:
+    """A process of a run, with its peak; `peak_at`: seconds since 1970, UTC."""
+
+    rank: int | None
+    attempt: int
+    host: str
+    pid: int
+    file: str
+    local_rank: int | None
+    device: int | str
+    peak_bytes: int
+    peak_at: float
+    phase: str | None
+    step: int | None
+    complete: bool
+    too_low: str | None
+
+
+@dataclass(frozen=True)
+class RefusedRequest:
+    """The first request that a device would refuse."""
+
+    location: str | None
+    requested_bytes: int
+    seconds: float
+    phase: str
+    step: int | None
+
+
+@dataclass(frozen=True)
+class PredictedRow:
+    """The run under other settings of torch's allocator; `oom` is None if it fits."""
+
+    settings: str
+    empties_cache: bool
+    reserved_peak_bytes: int
+    device_allocs: int
+    device_frees: int
+    retries: int
+    oom: RefusedRequest | None
+    served_refusals: int
+    first_served: RefusedRequest | None
+    smallest_device_bytes: int | None
+    is_worse: bool
+
+
 def row_of(kind: type[Row], document: dict[str, Any]) -> Row:
     """Return a row from its JSON object; unknown fields are ignored."""
-    values = {}
     hashable: Any = kind
-    for name, read in _readers(hashable).items():
-        key = name.rstrip("_")
-        if key in document:
-            values[name] = read(document[key])
-    return kind(**values)
+    return kind(
+        **{name: read(document[key]) for name, key, read in _readers(hashable) if key in document}
+    )
 
 
 @functools.cache
-def _readers(kind: Any) -> dict[str, Any]:
+def _readers(kind: Any) -> list[tuple[str, str, Any]]:
     hints = typing.get_type_hints(kind)
-    return {one.name: _reader(hints[one.name]) for one in dataclasses.fields(kind)}
+    fields = dataclasses.fields(kind)
+    return [(one.name, json_name(one), _reader(hints[one.name])) for one in fields]
 
 
 def _reader(hint: Any) -> Any:

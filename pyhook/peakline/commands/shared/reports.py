@@ -13,6 +13,7 @@ from peakline.commands.shared import report_options as options
 from peakline.commands.shared.growth import growth_status, print_growth
 from peakline.commands.shared.out_of_memory import command_after_oom
 from peakline.commands.shared.printing import print_reports, suggest
+from peakline.recording.reports import FORMS
 
 if TYPE_CHECKING:
     from peakline._report import Options
@@ -25,10 +26,10 @@ _LEAST_COLUMNS, _MOST_COLUMNS = 20, 160
 class Report:
     """A command with the name of its report, made by ``Trace.report(name, ...)``.
 
-    ``shows`` is the noun that --top counts, ``top`` its default; if ``shows`` is empty, another
-    option limits the rows. ``next_command`` is the command to type next, or a function that finds
-    it from the file; ``next_after`` has others by the key of --by. ``below`` prints lines after the
-    report, ``status`` returns the exit code.
+    ``shows`` is the noun that --top counts; if it is empty, another option limits the rows. ``top``
+    returns a default that depends on the terminal. ``next_command`` is the command to type next, or
+    a function that finds it from the file; ``next_after`` has others by the key of --by. ``below``
+    prints lines after the report, ``status`` returns the exit code.
     """
 
     name: str
@@ -36,7 +37,7 @@ class Report:
     examples: str
     options: tuple[Callable[[argparse.ArgumentParser], None], ...]
     shows: str = "rows"
-    top: int | Callable[[], int] = 20
+    top: Callable[[], int] | None = None
     next_command: str | Callable[[str, Options], str] = "table"
     next_after: Mapping[str, str] = field(default_factory=dict)
     below: Callable[[argparse.Namespace], None] = lambda _: None
@@ -47,15 +48,15 @@ class Report:
         options.add_files(parser)
         for add_option in self.options:
             add_option(parser)
-        if self.shows and isinstance(self.top, int):
-            options.add_top(parser, self.shows, self.top)
+        if self.shows:
+            options.add_top(parser, self.shows, FORMS[self.name].shown)
         options.add_terminal(parser)
         rows = ", by default with all rows" if self.shows else ""
         parser.add_argument("--json", action="store_true", help=f"Print JSON{rows}")
 
     def run(self, args: argparse.Namespace) -> int:
         """Print the report of each file."""
-        top = self.top if isinstance(self.top, int) else self.top()
+        top = self.top() if self.top else FORMS[self.name].shown
         chosen = options.report_options(args, top)
         print_reports(args, self.name, chosen)
         self.below(args)
@@ -107,7 +108,6 @@ REPORTS = (
         help="Show what ran, the peak of each device, and the largest lines.",
         examples="peakline summary train.peak",
         options=(*_BLOCKS_OF_A_MOMENT, options.add_measure),
-        top=5,
         below=print_growth,
     ),
     Report(
@@ -116,7 +116,6 @@ REPORTS = (
         examples="peakline phases --top 0 train.peak",
         options=(options.add_device, options.add_measure, options.refuse_where),
         shows="steps",
-        top=5,
         next_command="table --at forward",
     ),
     Report(
@@ -141,7 +140,6 @@ REPORTS = (
         examples="peakline stages --top 3 train.peak",
         options=_OF_MODULES,
         shows="steps",
-        top=1,
         next_command="phases",
     ),
     Report(
@@ -176,7 +174,6 @@ REPORTS = (
         help="Show why memory ran out: the request, the memory in use, what would have fitted.",
         examples="peakline oom train.peak\npeakline oom --nth 1 train.peak",
         options=(options.add_request, options.add_frames, options.refuse_where),
-        top=6,
         next_command=command_after_oom,
     ),
     Report(
@@ -192,7 +189,6 @@ REPORTS = (
             options.refuse_where,
         ),
         shows="lines of each library",
-        top=3,
         next_command="table",
     ),
     Report(
@@ -236,7 +232,6 @@ REPORTS = (
             options.refuse_where,
         ),
         shows="lines",
-        top=10,
         next_command="map",
     ),
     Report(
@@ -275,6 +270,5 @@ REPORTS = (
             options.add_measure,
             options.refuse_selection,
         ),
-        top=5,
     ),
 )

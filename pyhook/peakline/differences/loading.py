@@ -1,15 +1,20 @@
-"""Reads a run to compare from a file of the command line."""
+"""Reads a run to compare from a trace or from a summary of one."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from peakline.base.engine import CommandError
+from peakline.differences import summary
+from peakline.differences.side import Side
+from peakline.recording import Recording
 
-if TYPE_CHECKING:
-    from peakline.differences.side import Side
-    from peakline.recording import Recording
+
+def path_of(run: Recording | str | os.PathLike[str]) -> str:
+    """Return the path of a recording, or a path as it is."""
+    return str(run.path if isinstance(run, Recording) else run)
 
 
 def load_side(
@@ -27,9 +32,6 @@ def load_side(
     Raises:
         CommandError: the file cannot be read, or lacks the data.
     """
-    from peakline.differences import summary
-    from peakline.recording import Recording
-
     try:
         if not summary.is_summary(path):
             return of_trace(Recording(path))
