@@ -16,8 +16,7 @@ from peakline.base.output import printable
 
 if TYPE_CHECKING:
     from peakline.exports.asked import Asked
-    from peakline.recording import EventBatch, Events, Recording
-    from peakline.recording.events import Frame
+    from peakline.recording import EventBatch, Events, Location, Recording
 
 _VERSION = "v 10400 3\n"
 _PAGE_BYTES = 4096
@@ -40,7 +39,7 @@ class _Writer:
         self._events = events
         self._lines: list[bytes] = []
         self._texts: dict[str, int] = {"": 0}
-        self._instructions: dict[Frame, int] = {}
+        self._instructions: dict[Location, int] = {}
         self._traces: dict[int, int] = {0: 0}  # by node
         self._infos: dict[tuple[int, int], int] = {}
         self._live: dict[int, int] = {}
@@ -91,7 +90,7 @@ class _Writer:
             self._put(f"t {instruction:x} {self._traces[parent]:x}")
         return self._traces[node]
 
-    def _instruction(self, frame: Frame) -> int:
+    def _instruction(self, frame: Location) -> int:
         if frame not in self._instructions:
             module = self._text(frame.file if frame.native else "python")
             function = self._text(frame.function or frame.file)

@@ -1,6 +1,6 @@
 """Traces as typed Python objects: ``peakline.open(path)``. `rows` has the classes of rows."""
 
-from peakline.recording.events import Event, EventBatch, Events, Frame
+from peakline.recording.events import Event, EventBatch, Events
 from peakline.recording.recording import Recording, open
 from peakline.recording.reports import Report
 from peakline.recording.rows import Location, StageRow, TableRow
@@ -9,7 +9,6 @@ __all__ = [
     "Event",
     "EventBatch",
     "Events",
-    "Frame",
     "Location",
     "Recording",
     "Report",

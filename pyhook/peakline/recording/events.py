@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from peakline.recording.rows import Location
+
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
@@ -38,15 +40,6 @@ _CODES = {
     "text": "I",
     "tensor_type": "I",
 }
-
-
-class Frame(NamedTuple):
-    """A frame of a stack: a line of Python, or a function of a library (``native``)."""
-
-    file: str
-    line: int
-    function: str
-    native: bool
 
 
 class Event(NamedTuple):
@@ -164,11 +157,12 @@ class EventNames:
             else:
                 setattr(self, one.name, new)
 
-    def frame(self, number: int) -> Frame:
+    def frame(self, number: int) -> Location:
         """Return a frame by its number in `frames`."""
-        return Frame(*self.frames[number])
+        file, line, function, native = self.frames[number]
+        return Location(file, line, function, native=native)
 
-    def stack(self, node: int) -> tuple[Frame, ...]:
+    def stack(self, node: int) -> tuple[Location, ...]:
         """Return the frames of a stack, the innermost first."""
         frames = []
         while node != 0:
@@ -253,7 +247,7 @@ class Events:
         for batch in self.batches():
             yield from batch
 
-    def stack(self, stack_id: int) -> tuple[Frame, ...]:
+    def stack(self, stack_id: int) -> tuple[Location, ...]:
         """Return the frames of ``stack_id`` or ``free_stack_id``, the innermost first."""
         return self.names.stack(stack_id)
 
