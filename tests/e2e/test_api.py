@@ -51,7 +51,7 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def run(lab: Lab, script: Path) -> Run:
-    return lab.run(script)
+    return lab.run(script, fresh=True)
 
 
 @pytest.mark.skipif(ON_GPU, reason="the examples name a simulated device")
