@@ -132,6 +132,8 @@ def rows_cells(head: str) -> list[str]:
 def test_run_refuses_what_it_cannot_do(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="'steped'"):
         peakline.run("train.py", steped="3")
+    with pytest.raises(TypeError, match="'html'"):
+        peakline.run("train.py", html=True)
     with pytest.raises(ValueError, match="does not exist"):
         peakline.run(tmp_path / "train.py")
     with pytest.raises(ValueError, match="did you mean h200"):

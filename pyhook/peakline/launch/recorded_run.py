@@ -19,6 +19,9 @@ from peakline.launch.simulation import notes_of_program, problem_of_device
 from peakline.launch.trace_files import find_traces, room_for
 from peakline.recording import Recording
 
+# They choose what `peakline run` prints and writes beside the recording.
+_OF_THE_COMMAND = {"html", "quiet", "top", "report_on_signal"}
+
 
 @dataclass(frozen=True)
 class RecordedRun:
@@ -56,6 +59,7 @@ def run(program: str | os.PathLike[str] | Sequence[str], **options: Any) -> Reco
             "1"]``, ``["-m", "module"]``, ``["-c", code]``, ``["--", "./a.out"]``.
         options: the fields of `peakline.RunOptions`: ``output`` (the trace file), ``force``
             (replace it), ``steps``, ``hold``, ``stacks``, ``frees``, ``cpu``, ``keep``, ``python``.
+            Nothing is printed at the end, so ``html``, ``quiet`` and ``top`` are none of them.
 
     Raises:
         TypeError: an option is unknown.
@@ -63,6 +67,8 @@ def run(program: str | os.PathLike[str] | Sequence[str], **options: Any) -> Reco
         FileNotFoundError: there is no such command.
         peakline.RecorderError: the simulated GPU cannot be built.
     """
+    if others := options.keys() & _OF_THE_COMMAND:
+        raise TypeError(f"run() got an option of the command peakline run: {min(others)!r}")
     words = [os.fspath(program)] if isinstance(program, str | os.PathLike) else [*program]
     output = os.fspath(options.pop("output", ""))
     asked = RunOptions(program=words, output=output, **options)
