@@ -23,10 +23,10 @@ _WORD = pa.dictionary(pa.int32(), pa.string())
 # The fields of `Event`.
 SCHEMA = pa.schema(
     [
-        pa.field("event", pa.uint64(), nullable=False),
-        pa.field("seconds", pa.float64(), nullable=False),
-        pa.field("time", pa.float64(), nullable=False),
-        pa.field("kind", _WORD, nullable=False),
+        ("event", pa.uint64()),
+        ("seconds", pa.float64()),
+        ("time", pa.float64()),
+        ("kind", _WORD),
         ("block", pa.uint64()),
         ("bytes", pa.uint64()),
         ("requested_bytes", pa.uint64()),
