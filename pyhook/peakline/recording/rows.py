@@ -246,7 +246,7 @@ class HeldBlockRow:
     module: str
     made_at: str
     holders: tuple[HolderPath, ...]
-    more_holders: int
+    more_holder_count: int = field(metadata=_named("more_holders"))
 
 
 @dataclass(frozen=True)
@@ -407,11 +407,11 @@ class PredictedRow:
     settings: str
     empties_cache: bool
     reserved_peak_bytes: int
-    device_allocs: int
-    device_frees: int
-    retries: int
+    device_alloc_count: int = field(metadata=_named("device_allocs"))
+    device_free_count: int = field(metadata=_named("device_frees"))
+    retry_count: int = field(metadata=_named("retries"))
     oom: RefusedRequest | None
-    served_refusals: int
+    served_refusal_count: int = field(metadata=_named("served_refusals"))
     first_served: RefusedRequest | None
     smallest_device_bytes: int | None
     is_worse: bool
