@@ -73,8 +73,7 @@ class Recording(OpenTrace):
         >>> sum(row.bytes for row in rows) <= recording.peak_bytes()
         True
         """
-        options = _given(locals())
-        return self.report("table", **options)
+        return self.report("table", **_given(locals()))
 
     def summary(
         self,
@@ -99,8 +98,7 @@ class Recording(OpenTrace):
         >>> recording.summary().document["simulated"]
         'h200'
         """
-        options = _given(locals())
-        return self.report("summary", **options)
+        return self.report("summary", **_given(locals()))
 
     def stats(
         self,
@@ -122,8 +120,7 @@ class Recording(OpenTrace):
         >>> recording.stats()[0].bytes >= recording.stats()[1].bytes
         True
         """
-        options = _given(locals())
-        return self.report("stats", **options)
+        return self.report("stats", **_given(locals()))
 
     def phases(
         self,
@@ -176,8 +173,7 @@ class Recording(OpenTrace):
         >>> max(row.peak_allocated_bytes for row in recording.layers()) <= recording.peak_bytes()
         True
         """
-        options = _given(locals())
-        return self.report("layers", **options)
+        return self.report("layers", **_given(locals()))
 
     def ops(
         self,
@@ -193,8 +189,7 @@ class Recording(OpenTrace):
         >>> recording.ops(during="forward@0")[0].phase
         'forward'
         """
-        options = _given(locals())
-        return self.report("ops", **options)
+        return self.report("ops", **_given(locals()))
 
     def stages(
         self,
@@ -210,8 +205,7 @@ class Recording(OpenTrace):
         >>> recording.stages()[0].levels.allocated_bytes >= 0
         True
         """
-        options = _given(locals())
-        return self.report("stages", **options)
+        return self.report("stages", **_given(locals()))
 
     def tensors(
         self,
@@ -237,8 +231,7 @@ class Recording(OpenTrace):
         >>> all(row.bytes >= 4096 for row in recording.tensors(min_bytes=4096))
         True
         """
-        options = _given(locals())
-        return self.report("tensors", **options)
+        return self.report("tensors", **_given(locals()))
 
     def holders(
         self,
@@ -259,8 +252,7 @@ class Recording(OpenTrace):
             ...
         peakline.TraceError: ...
         """
-        options = _given(locals())
-        return self.report("holders", **options)
+        return self.report("holders", **_given(locals()))
 
     def oom(
         self,
@@ -301,8 +293,7 @@ class Recording(OpenTrace):
         >>> sum(row.bytes for row in recording.ledger() if row.kind == "torch") > 0
         True
         """
-        options = _given(locals())
-        return self.report("ledger", **options)
+        return self.report("ledger", **_given(locals()))
 
     def leaks(
         self,
@@ -324,8 +315,7 @@ class Recording(OpenTrace):
         >>> recording.leaks().document["is_too_short"]
         True
         """
-        options = _given(locals())
-        return self.report("leaks", **options)
+        return self.report("leaks", **_given(locals()))
 
     def advise(
         self,
@@ -343,8 +333,7 @@ class Recording(OpenTrace):
         >>> [row.title for row in recording.advise() if row.exact and row.saves_bytes == 0]
         []
         """
-        options = _given(locals())
-        return self.report("advise", **options)
+        return self.report("advise", **_given(locals()))
 
     def whatif(
         self,
@@ -374,8 +363,7 @@ class Recording(OpenTrace):
         >>> run.oom is None
         True
         """
-        options = _given(locals())
-        return self.report("whatif", **options)
+        return self.report("whatif", **_given(locals()))
 
     def fragmentation(
         self,
@@ -394,8 +382,7 @@ class Recording(OpenTrace):
         >>> sum(document["causes"].values()) == document["reserved_bytes"]
         True
         """
-        options = _given(locals())
-        return self.report("fragmentation", **options)
+        return self.report("fragmentation", **_given(locals()))
 
     def map(
         self,
@@ -413,8 +400,7 @@ class Recording(OpenTrace):
         >>> all(row.bytes >= sum(hole.bytes for hole in row.holes) for row in recording.map())
         True
         """
-        options = _given(locals())
-        return self.report("map", **options)
+        return self.report("map", **_given(locals()))
 
     def timeline(
         self,
@@ -453,8 +439,8 @@ class Recording(OpenTrace):
         >>> max(sizes) <= recording.peak_bytes()
         True
         """
-        options = _given(locals())
-        return Events(lambda: self.trace, {"cwd": here(), **options})
+        options = {"cwd": here(), **_given(locals())}
+        return Events(lambda: self.trace, options)
 
 
 def _given(names: dict[str, Any]) -> dict[str, Any]:
