@@ -119,13 +119,15 @@ private:
         const BlockHistory history = histories_.of(block);
         const bool is_at_peak =
             block.facts.alloc_event <= run_.peak.event && run_.peak.event < block.facts.free_event;
-        const RunBlock seen{bytes_of(shape, measure_),
+        RunBlock seen{bytes_of(shape, measure_),
                             is_at_peak,
                             definitions_.type_of(ordinal),
                             group,
                             block.facts,
                             history,
                             origin_of(group)};
+        weights_.see(seen, definitions_);
+        seen.is_weight_copy = weights_.is_one(seen);
         for (const auto& rule : rules_) {
             rule->see(seen);
         }
@@ -148,6 +150,7 @@ private:
     BlockKeys& keys_;
     FacetsOfBlocks facets_;
     BlockHistories histories_;
+    WeightCopies weights_;
     std::vector<std::unique_ptr<AdviceRule>> rules_;
     std::map<GroupKey, BlockOrigin> origins_;
 };

@@ -177,11 +177,8 @@ private:
 // The need without a copy depends on the reader: only the upper limit is known.
 class Copies : public AdviceRule {
 public:
-    explicit Copies(const RunFacts& run) : run_(run) {}
-
     void see(const RunBlock& block) override {
-        weights_.see(block, run_.definitions);
-        const bool is_weight = weights_.is_one(block);
+        const bool is_weight = block.is_weight_copy;
         // Copies during initialisation come from the host.
         if (!is_copy(block.origin.op) || !(is_weight || is_of_pass(block)) ||
             block.history.made_in == Phase::kInitialisation) {
@@ -210,8 +207,6 @@ public:
     }
 
 private:
-    const RunFacts& run_;
-    WeightCopies weights_;
     OpenSums of_weights_;
     OpenSums of_values_;
 };
@@ -288,8 +283,8 @@ std::unique_ptr<AdviceRule> make_attention_matrix(const RunFacts& run) {
     return std::make_unique<ValuesOfShape>(run, kScores);
 }
 
-std::unique_ptr<AdviceRule> make_copies(const RunFacts& run) {
-    return std::make_unique<Copies>(run);
+std::unique_ptr<AdviceRule> make_copies(const RunFacts&) {
+    return std::make_unique<Copies>();
 }
 
 std::unique_ptr<AdviceRule> make_generation_cache(const RunFacts& run) {

@@ -36,6 +36,7 @@ struct RunBlock {
     const BlockFacts& facts;
     const BlockHistory& history;
     const BlockOrigin& origin;
+    bool is_weight_copy = false;  // a cast of a weight by autocast: see WeightCopies
 };
 
 // The run as a whole. The referenced objects outlive the rules.

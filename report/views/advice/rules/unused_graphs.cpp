@@ -25,9 +25,8 @@ public:
     }
 
     void see(const RunBlock& block) override {
-        weights_.see(block, run_.definitions);
         const BlockHistory& history = block.history;
-        if (weights_.is_one(block) || history.made_in != Phase::kForward || !history.has_graph ||
+        if (block.is_weight_copy || history.made_in != Phase::kForward || !history.has_graph ||
             history.within_operator) {
             return;
         }
@@ -192,7 +191,6 @@ private:
     }
 
     const RunFacts& run_;
-    WeightCopies weights_;
     std::set<size_t> unused_;                     // passes
     std::map<size_t, std::vector<Part>> joined_;  // by pass
     size_t unused_parts_ = 0;
