@@ -36,6 +36,9 @@ class Options(TypedDict, total=False):
 
 # Values of an option with their meanings, the default first: by, frame, at, measure.
 CHOICES: dict[str, dict[str, str]]
+# Categories in stacking order, from below: name, then the colours of its area and of text on it,
+# each for a light and a dark background.
+CATEGORIES: tuple[tuple[str, tuple[str, str], tuple[str, str]], ...]
 # Limit for automatic reports: longer traces get only requested ones.
 MOST_EVENTS_UNASKED: int
 

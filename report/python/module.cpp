@@ -3,8 +3,11 @@
 // 3.10: one binary serves all later versions.
 #include <Python.h>
 
+#include <iterator>
+
 #include "engine_call.h"
 #include "plain_pickle.h"
+#include "report/attribute/keys/categories.h"
 #include "report/replay/allocator_model/allocator_settings.h"
 #include "report/trace/pack.h"
 #include "report/trace/writer/stored_outline.h"
@@ -106,6 +109,20 @@ PyObject* make_choices() {
     return choices;
 }
 
+// The rows of kCategories: (name, light and dark colour, the same of text on it).
+PyObject* make_categories() {
+    PyObject* rows = PyTuple_New(std::size(kCategories));
+    for (size_t i = 0; rows != nullptr && i < std::size(kCategories); ++i) {
+        const CategoryRow& row = kCategories[i];
+        PyObject* one = Py_BuildValue(
+            "s(ss)(ss)", row.name, row.fill.light, row.fill.dark, row.text.light, row.text.dark);
+        if (one == nullptr || PyTuple_SetItem(rows, static_cast<Py_ssize_t>(i), one) != 0) {
+            Py_CLEAR(rows);
+        }
+    }
+    return rows;
+}
+
 PyMethodDef g_functions[] = {
     {"load_plain",
      load_plain,
@@ -154,21 +171,25 @@ PyMODINIT_FUNC PyInit__report() {
     const bool has_error = python::make_trace_error();
     PyObject* type = python::make_trace_type();
     PyObject* choices = python::make_choices();
+    PyObject* categories = python::make_categories();
     PyObject* writer = python::make_writer_type();
     constexpr auto most_events = static_cast<long>(peakline::report::kMostEventsUnasked);
-    if (!has_error || type == nullptr || choices == nullptr || writer == nullptr ||
-        PyModule_AddObjectRef(module, "TraceWriter", writer) != 0 ||
+    if (!has_error || type == nullptr || choices == nullptr || categories == nullptr ||
+        writer == nullptr || PyModule_AddObjectRef(module, "TraceWriter", writer) != 0 ||
         PyModule_AddObjectRef(module, "CHOICES", choices) != 0 ||
+        PyModule_AddObjectRef(module, "CATEGORIES", categories) != 0 ||
         PyModule_AddIntConstant(module, "MOST_EVENTS_UNASKED", most_events) != 0 ||
         PyModule_AddObjectRef(module, "TraceError", python::trace_error()) != 0 ||
         PyModule_AddObjectRef(module, "Trace", type) != 0) {
         Py_XDECREF(type);
         Py_XDECREF(choices);
+        Py_XDECREF(categories);
         Py_XDECREF(writer);
         Py_DECREF(module);
         return nullptr;
     }
     Py_DECREF(choices);
+    Py_DECREF(categories);
     Py_DECREF(type);
     Py_DECREF(writer);
     return module;

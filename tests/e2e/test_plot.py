@@ -18,7 +18,8 @@ import matplotlib.pyplot as plt  # noqa: E402
 import peakline._report as engine  # noqa: E402
 from peakline.base.sizes import size_of  # noqa: E402
 from peakline.pages import plots  # noqa: E402
-from peakline.pages.data import category_colours, read_page, stacking_order  # noqa: E402
+from peakline.pages.categories import category_colours, stacking_order  # noqa: E402
+from peakline.pages.data import read_page  # noqa: E402
 
 SVG_TEXT = "{http://www.w3.org/2000/svg}text"
 

@@ -7,8 +7,10 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
+from peakline.pages.categories import category_style
 
-STYLE = (Path(__file__).resolve().parents[2] / "report" / "page" / "page.css").read_text()
+ROOT = Path(__file__).resolve().parents[2]
+STYLE = category_style() + (ROOT / "report" / "page" / "page.css").read_text()
 CATEGORIES = (
     "parameter",
     "buffer",

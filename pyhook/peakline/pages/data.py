@@ -1,15 +1,13 @@
-"""The data of a page as numpy arrays, and the colours and order of its categories.
+"""The data of a page as numpy arrays.
 
 report/render/page/page_columns.h defines the columns; the JSON beside them names and describes
-them. Colours and stacking order are read from the page's own style and script.
+them.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from peakline._report import Trace
-
-_ASSETS = Path(__file__).parents[1] / "page"
 
 
 @dataclass(frozen=True)
@@ -72,21 +68,3 @@ def _decoded(columns: list[dict[str, Any]], data: bytes) -> dict[str, NDArray[np
             numbers = np.where(numbers & 1, -(numbers + 1) // 2, numbers // 2)
         decoded[column["name"]] = np.cumsum(numbers) if column["coding"] == "delta" else numbers
     return decoded
-
-
-def category_colours() -> dict[str, str]:
-    """Return the colour of each category on a light background."""
-    style = (_ASSETS / "page.css").read_text(encoding="utf-8")
-    found = re.findall(r"--([a-z-]+): light-dark\((#[0-9a-f]{6})", style)
-    return {name.replace("-", " "): colour for name, colour in found}
-
-
-def stacking_order(categories: list[str]) -> list[int]:
-    """Return the categories in stacking order, from below."""
-    script = (_ASSETS / "page.js").read_text(encoding="utf-8")
-    found = re.search(r"const STACKING = (\[[^\]]+\])", script)
-    order: list[str] = json.loads(found[1]) if found else []
-    positions = {name: position for position, name in enumerate(order)}
-    return sorted(
-        range(len(categories)), key=lambda i: positions.get(categories[i], len(positions))
-    )

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from peakline.base.sizes import size_of
+from peakline.pages.categories import category_style, stacking_order
 from peakline.pages.summary import at_the_peak, facts_of, footer_of, growth_of, summary_of, title_of
 from peakline.pages.text import text_of
 from peakline.recording.source_lines import read_unchanged
@@ -51,7 +52,7 @@ def make_page(devices: Sequence[DeviceData], options: PageContent) -> str:
     pages = [_page_of(one, options) for one in devices]
     page = pages[0]
     script = (_ASSETS / "page.js").read_text(encoding="utf-8")
-    style = (_ASSETS / "page.css").read_text(encoding="utf-8")
+    style = category_style() + (_ASSETS / "page.css").read_text(encoding="utf-8")
     body = _fill(
         (_ASSETS / "page.html").read_text(encoding="utf-8"),
         {
@@ -87,6 +88,7 @@ def _page_of(device: DeviceData, options: PageContent) -> dict[str, Any]:
     page: dict[str, Any] = json.loads(device.names)
     page["sources"] = _sources(page) if options.with_source else {}
     page["is_part"] = options.is_part
+    page["stacking"] = stacking_order(page["categories"])
     peak = size_of(page["peak"]["bytes"])
     page["title"] = f"{title_of(page)}: {peak} {at_the_peak(page)} - peakline"
     page["facts"] = " · ".join(facts_of(page))

@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from peakline.base.output import printable
 from peakline.base.sizes import size_of
-from peakline.pages.data import category_colours, stacking_order
+from peakline.pages.categories import category_colours, stacking_order
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,43 +6,13 @@
 #include <string_view>
 #include <vector>
 
+#include "categories.h"
 #include "report/attribute/grouping.h"
 #include "report/attribute/operators/operator_search.h"
 #include "report/symbols/frame_names.h"
 
 namespace peakline::report {
 namespace {
-
-enum class Category : uint32_t {
-    kUntraced = 1,
-    kParameter,
-    kBuffer,
-    kGradient,
-    kOptimizerState,
-    kActivation,
-    kTemporary,
-    kWorkspace,
-    kCommunication,
-    kInput,
-    kCache,
-    kKept,
-    kUnknown,
-};
-
-constexpr const char* kNames[] = {"not asked",
-                                  kUntracedName,
-                                  "parameter",
-                                  "buffer",
-                                  "gradient",
-                                  "optimizer state",
-                                  "activation",
-                                  "temporary",
-                                  "workspace",
-                                  "communication",
-                                  "input",
-                                  "cache",
-                                  "kept",
-                                  "unknown"};
 
 Category reported_category(format::TensorKind kind) {
     switch (kind) {
@@ -311,7 +281,8 @@ Facet category_facet(const TrackedBlock& block, const BlockHistory& history, Fac
 }
 
 BlockRow row_by_category(StackLookup&, const BlockGroup& block) {
-    return named_row(kNames[block.facet.value]);
+    const uint32_t value = block.facet.value;
+    return named_row(value == 0 ? "not asked" : kCategories[value - 1].name);
 }
 
 }  // namespace peakline::report
