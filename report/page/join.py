@@ -16,7 +16,7 @@ _DECLARED = re.compile(r"^(?:export )?(?:async )?(?:function|class|const|let) (\
 
 
 def ordered(module: Path, seen: list[Path]) -> list[Path]:
-    """Return the modules that `module` needs and itself, each behind what it imports."""
+    """Return the modules that `module` needs and itself, each behind its imports."""
     for name in _IMPORT.findall(module.read_text()):
         needed = (module.parent / name).resolve()
         if needed not in seen:
@@ -30,7 +30,7 @@ def join(folder: Path) -> str:
     """Return the script.
 
     Raises:
-        ValueError: a module breaks one of the rules above; the text says which.
+        ValueError: a module breaks one of the rules above; the text names it.
     """
     parts = []
     declared: dict[str, Path] = {}

@@ -1,5 +1,5 @@
 // @ts-check
-// The icicle: stacks from the root down, as wide as what they hold. Drawn on a canvas, only what is
+// The icicle: stacks from the root down, as wide as their memory. Drawn on a canvas, only the part that is
 // at least half a pixel wide.
 import { fitText, sizeCanvas } from "../elements/dom.js";
 
@@ -32,7 +32,7 @@ export class Flame {
   }
 
   /**
-   * Boxes of what can be seen, without recursion.
+   * The visible boxes, without recursion.
    * @param {number} width
    */
   lay(width) {

@@ -10,7 +10,7 @@ const MOST_HEIGHT = 600;
 const LEAST_FOR_TEXT = 14;
 
 /**
- * A column knows the cell of a row: bytes and what its tip says besides, or null.
+ * A column knows the cell of a row: its bytes and the other texts of its tip, or null.
  * @typedef {{name: string, cells: ({bytes: number, tip: string[]} | null)[]}} HeatColumn
  */
 

@@ -1,5 +1,5 @@
 // @ts-check
-// The map as a picture: the rows that can be seen, on one canvas; what lies under the pointer; the
+// The map as a picture: the rows that can be seen, on one canvas; the part under the pointer; the
 // block, hole or segment that is chosen, and the walk with arrow keys.
 import { fitText, sizeCanvas } from "../elements/dom.js";
 import { formatBytes } from "../elements/format.js";
@@ -12,7 +12,7 @@ import { groupSegments, layOutRows, rowAbove, sayGroup } from "./segment_rows.js
 /** @typedef {import("../data/block_looks.js").BlockLook} BlockLook */
 /** @typedef {import("./segment_rows.js").MapRow} MapRow */
 /**
- * `block`: its place in the state, -1 for a hole; `cause` of a hole.
+ * `block`: its index in the state, -1 for a hole; `cause` of a hole.
  * @typedef {{segment: Segment, block: number, address: number, bytes: number, cause: string}} MapPart
  */
 
@@ -232,7 +232,7 @@ export class SegmentMap {
   }
 
   /**
-   * What lies under the pointer; of a head or beside a segment nothing.
+   * The part under the pointer; null on a head and beside a segment.
    * @param {MouseEvent} event
    * @returns {MapPart | null}
    */

@@ -21,7 +21,7 @@ const PACKED_ROWS = 14;
 /** Up to so many rows are so high. */
 const HEIGHTS = [[60, 20], [200, 14], [800, 9], [Infinity, 5]];
 
-/** How segments are drawn: words, and what the choice says. */
+/** The ways to draw segments: words with the texts of the choice. */
 export const WIDTHS = [["group", "a row each"], ["packed", "packed, one scale"], ["full", "full width each"]];
 
 /**
@@ -105,7 +105,7 @@ export function layOutRows(groups, widths) {
 }
 
 /**
- * The first row of those that begin at the last place at or above, or -1.
+ * The first row of those that begin at the last position at or above, or -1.
  * @param {MapRow[]} rows
  * @param {number} y
  */

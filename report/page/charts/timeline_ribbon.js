@@ -4,7 +4,7 @@ import { fitText } from "../elements/dom.js";
 import { formatSeconds } from "../elements/format.js";
 
 /**
- * What the program marked, and requests the device refused.
+ * Marks of the program, and requests that the device refused.
  * @param {import("./timeline.js").Timeline} line
  * @param {CanvasRenderingContext2D} pen
  * @param {any} colours

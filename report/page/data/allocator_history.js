@@ -7,7 +7,7 @@ export const LIVE = 1;
 export const WAITING = 2;
 
 /**
- * `from`, `to`: its blocks in `blocks` of the state. `unit`: what comes and goes by itself, 0: all of it.
+ * `from`, `to`: its blocks in `blocks` of the state. `unit`: the part that is mapped by itself, 0: all of it.
  * @typedef {{address: number, bytes: number, unit: number, pool: number, isPoolUsed: boolean, stream: number,
  *   isExpandable: boolean, from: number, to: number}} Segment
  * `blocks`: ids by address; `waiting`: 1 for each that is freed but still in use by another stream.
@@ -38,11 +38,11 @@ export class AllocatorHistory {
     this.piecesByAddress = sortedBy(columns.piece_address);
     this.hasWaited = new Uint8Array(this.blockState.length);
     this.id = this.number();
-    /** How many changes the state above has. */
+    /** The number of changes in the state above. */
     this.now = 0;
   }
 
-  /** Which block, piece or pool each change is about. */
+  /** The block, piece or pool of each change. */
   number() {
     const { kind, columns } = this;
     const ids = new Uint32Array(this.changeCount);
@@ -59,7 +59,7 @@ export class AllocatorHistory {
   }
 
   /**
-   * How many changes had happened by a time; of a page with every event.
+   * The number of changes until a time, on a page with every event.
    * @param {number} tick
    */
   changeAt(tick) {

@@ -1,5 +1,5 @@
 // @ts-check
-// What was live at the highest moment of every bucket: differences, and a whole set now and then.
+// The live set at the highest moment of every bucket: differences, and a whole set now and then.
 
 // A whole set every 64 moments, or fewer where they would take more memory than this.
 const KEYFRAME_EVERY = 64;

@@ -46,7 +46,7 @@ export class Pyramid {
   }
 
   /**
-   * Of points from..to-1: the highest point, and the lowest level.
+   * The highest point of from..to-1, and their lowest level.
    * @param {number} from
    * @param {number} to
    */

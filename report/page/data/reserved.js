@@ -7,7 +7,7 @@
 /** @typedef {import("./columns.js").Columns} Columns */
 /** @typedef {{address: number, bytes: number, cause: string}} FreePiece */
 
-/** As `peakline fragmentation` has them: they sum to what is reserved. */
+/** The causes of `peakline fragmentation`: they sum to the reserved bytes. */
 export const CAUSES = ["live", "waiting", "whole", "pinned", "unit", "partial", "private"];
 
 const LEAST_BLOCK = 512;
@@ -40,7 +40,7 @@ export function freePieces(state, segment, columns) {
 }
 
 /**
- * Whole units without a block can be returned, what is before and behind them cannot.
+ * Whole units without a block can be returned, the rest before and behind them cannot.
  * @param {Segment} segment
  * @param {number} begin
  * @param {number} end
@@ -97,7 +97,7 @@ export function findCauses(state, columns) {
 }
 
 /**
- * What a line keeps from going back to the device, beyond what empty_cache() returns now.
+ * Memory that a line keeps from going back to the device, beyond the part that empty_cache() returns now.
  * `blocks`: its live ones.
  * @typedef {{line: number, own: number, sole: number, soleFree: number, shared: number, blocks: number[]}} Pin
  * @typedef {{lines: number[], bytes: number}} PinningSet
@@ -182,7 +182,8 @@ function partsOf(state, segment, columns) {
 }
 
 /**
- * Lines whose blocks must all go; only those that own a part together can do more than each alone.
+ * Sets of lines that pin memory together: all their blocks must go. Only lines that own a part together can do
+ * more than each alone.
  * @param {{lines: number[], bytes: number}[]} groups
  */
 function findSets(groups) {

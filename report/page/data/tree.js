@@ -3,7 +3,7 @@
 
 /** @typedef {{path: number[], context: number}} PathOfContext names from the root on */
 
-// More nodes make the page slow; what they show is narrower than a pixel.
+// More nodes make the page slow, and are narrower than a pixel.
 export const MOST_NODES = 500000;
 
 /** The nodes of a tree while it grows: parents before their children. */
@@ -36,7 +36,7 @@ class Nodes {
   }
 
   /**
-   * Keeps `most` nodes at most, the heaviest: what is dropped below one node becomes one child of
+   * Keeps `most` nodes at most, the heaviest: all nodes dropped below one node become one child of
    * it, `otherName`. Parents are no lighter than their children and have lower ids, so a node that
    * is kept has its callers.
    * @param {number} most
@@ -92,7 +92,7 @@ class Nodes {
 export class Tree {
   /**
    * @param {PathOfContext[]} paths
-   * @param {Float64Array} weights by context: siblings are ordered by what they hold then
+   * @param {Float64Array} weights by context: they give the order of siblings
    * @param {{most: number, name: number}} [limit] of nodes; the name of those that are joined
    */
   constructor(paths, weights, limit = { most: MOST_NODES, name: 0 }) {
@@ -122,7 +122,7 @@ export class Tree {
     /** The category of all bytes of a subtree; -1: several, -2: none. */
     this.category = new Int16Array(this.count);
     /**
-     * Of nodes that hold something of several categories themselves: bytes by category.
+     * Bytes by category, for nodes that hold several categories themselves.
      * @type {Map<number, Map<number, number>>}
      */
     this.parts = new Map();
@@ -203,7 +203,7 @@ export class Tree {
   }
 
   /**
-   * Nodes whose name is hit, without those below another one; with their sum.
+   * Nodes with a hit name, without those below another one; with their sum.
    * @param {Uint8Array} hits by name
    */
   find(hits) {

@@ -1,5 +1,5 @@
 // @ts-check
-// Patterns for the free bytes of the map: one for each cause, told apart without colour.
+// Patterns for the free bytes of the map: one for each cause, which differ without colour, too.
 
 const TILE = 8;
 // Lines of a pattern, in eighths of its side.
@@ -17,7 +17,7 @@ const STROKES = {
  * @param {CanvasRenderingContext2D} pen that will use it
  * @param {string} cause
  * @param {any} colours
- * @param {boolean} [isOver] without a ground: over what is drawn
+ * @param {boolean} [isOver] without a ground, over an existing drawing
  * @returns {CanvasPattern}
  */
 export function makeHatch(pen, cause, colours, isOver) {

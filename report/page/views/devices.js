@@ -43,7 +43,7 @@ export class Devices {
     return model;
   }
 
-  /** @param {Model} model what the address has of it: nothing where it is the first one */
+  /** @param {Model} model shown; the address omits the first one */
   addressOf(model) {
     const name = String(model.page.device);
     return name === this.names[0] ? null : name;

@@ -1,18 +1,18 @@
 // @ts-check
-// What tables and flames may be of beside the memory at the moment shown: sums over the whole run.
+// The memory that tables and flames show: that of the moment shown, or a sum over the whole run.
 import { makeChoice } from "../elements/dom.js";
 import { formatBytes, formatCount } from "../elements/format.js";
 
 /** @typedef {import("../data/model.js").Model} Model */
 
-/** Words of the address, and what the choice says. */
+/** Words of the address with the texts of the choice. */
 export const KINDS = [["now", "held at this moment"], ["left", "left at the end"], ["allocated", "allocated in all"],
   ["temporary", "temporary"]];
 
 /** @typedef {"left" | "allocated" | "temporary"} WholeKind */
 
 /**
- * By context: what a table or a flame of the kind chosen sums.
+ * The numbers of the chosen kind, by context.
  * @param {Model} model
  * @returns {import("../data/model.js").LiveSet}
  */
@@ -31,7 +31,7 @@ export function sumOf(numbers) {
 }
 
 /**
- * What the numbers of a table or a flame are; nothing at a moment, of which the bar above speaks.
+ * The meaning of the numbers in a table or a flame; empty for a moment, which the bar above describes.
  * @param {Model} model
  * @param {import("../data/model.js").LiveSet} shown
  */

@@ -1,5 +1,5 @@
 // @ts-check
-// The tab of modules: what each part of the model holds, repeated layers as one.
+// The tab of modules: the memory of each part of the model, repeated layers as one.
 import { byId, make } from "../elements/dom.js";
 import { fillTable } from "../elements/table.js";
 
