@@ -1,6 +1,8 @@
 // The table of groupings, and helpers shared by the keys made of frames.
 #include "grouping.h"
 
+#include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,19 +31,24 @@ constexpr Grouping kGroupings[] = {
     {.name = "module",
      .help = "instance, as in named_modules()",
      .row_of = row_by_module,
+     .page_name = "module",
      .reads_tensors = true},
     {.name = "tensor",
      .help = "parameter, gradient, ... by name",
      .row_of = row_by_tensor,
      .needs_tensors = true,
      .reads_tensors = true},
-    {.name = "op", .help = "operator of torch that allocated", .row_of = row_by_op},
+    {.name = "op",
+     .help = "operator of torch that allocated",
+     .row_of = row_by_op,
+     .page_name = "operator"},
     {.name = "raw-op", .help = "innermost operator of torch", .row_of = row_by_raw_op},
     {.name = "node", .help = "of the backward pass, with its forward line", .row_of = row_by_node},
     {.name = "node-stack", .help = "with its forward stack", .row_of = row_by_node_stack},
     {.name = "phase",
      .help = "forward, backward, ...",
      .row_of = row_by_phase,
+     .page_name = "phase",
      .facet = phase_facet},
     {.name = "step",
      .help = "in which blocks were made",
@@ -52,11 +59,13 @@ constexpr Grouping kGroupings[] = {
     {.name = "category",
      .help = "parameter, activation, ...",
      .row_of = row_by_category,
+     .page_name = "category",
      .facet = category_facet,
      .needs_events = true},
     {.name = "lifetime",
      .help = "how long blocks are held",
      .row_of = row_by_lifetime,
+     .page_name = "lifetime",
      .facet = lifetime_facet,
      .needs_lives = true,
      .needs_events = true},
@@ -75,6 +84,22 @@ constexpr Grouping kGroupings[] = {
      .needs_streams = true},
     {.name = "device", .help = "for --device all", .row_of = row_by_device},
 };
+
+constexpr size_t kPageKeyCount =
+    std::ranges::count_if(kGroupings, [](const Grouping& one) { return one.page_name != nullptr; });
+static_assert(kPageKeyCount <= kMostPageKeys);
+
+constexpr std::array<const Grouping*, kPageKeyCount> find_page_keys() {
+    std::array<const Grouping*, kPageKeyCount> keys = {};
+    size_t count = 0;
+    for (const Grouping& one : kGroupings) {
+        if (one.page_name != nullptr) {
+            keys[count++] = &one;
+        }
+    }
+    return keys;
+}
+constexpr std::array<const Grouping*, kPageKeyCount> kPageKeys = find_page_keys();
 
 // False for programs without Python, and for recordings without Python stacks.
 bool expects_python(const Definitions& definitions) {
@@ -97,6 +122,10 @@ BlockRow native_row(StackLookup& stacks, uint32_t context_id) {
 
 std::span<const Grouping> groupings() {
     return kGroupings;
+}
+
+std::span<const Grouping* const> page_groupings() {
+    return kPageKeys;
 }
 
 const char* option_of(KeyUse use) {

@@ -1,6 +1,7 @@
 // The keys that group blocks into rows. A new key is one file, by_<key>.cpp, with its function, and
 // one row of the table in grouping.cpp, where the function is also declared. --help, the module
-// peakline._report and the checks of the tables in the docs read the keys from there.
+// peakline._report, the HTML page and the checks of the tables in the docs read the keys from
+// there.
 #pragma once
 
 #include <span>
@@ -26,6 +27,8 @@ struct Grouping {
     const char* name = nullptr;  // value of --by
     const char* help = nullptr;  // a few words: the meaning of one row
     RowOfBlock* row_of = nullptr;
+    const char* page_name =
+        nullptr;  // its name on the HTML page; nullptr: the page has no such key
     // For keys that need the life of a block: then row_of() gets its facet.
     FacetOfBlock* facet = nullptr;
     bool needs_lives = false;    // needs single blocks: groups of a summary have no lives
@@ -37,6 +40,10 @@ struct Grouping {
 
 // All of them, in the order of --help.
 std::span<const Grouping> groupings();
+
+// The groupings with a page name, in the order of --help.
+std::span<const Grouping* const> page_groupings();
+inline constexpr size_t kMostPageKeys = 8;
 
 // The option that uses a key: --by or --where.
 enum class KeyUse { kRows, kWhere };

@@ -4,9 +4,8 @@ import { Devices } from "./views/devices.js";
 import { byId } from "./elements/dom.js";
 import { KINDS } from "./views/kinds.js";
 import { Paper } from "./print.js";
-import { STACKED } from "./data/series.js";
-import { readAddress, TABS, Tabs, writeAddress } from "./tabs.js";
-import { Views } from "./views.js";
+import { readAddress, Tabs, writeAddress } from "./tabs.js";
+import { TABS, Views } from "./views.js";
 
 class Page {
   /**
@@ -42,7 +41,7 @@ class Page {
       (stacked) => this.setStacked(stacked));
   }
 
-  /** The address may name another device, whose data are still packed. */
+  /** The address may name another device; its data are still packed. */
   async followAddress() {
     const model = await this.devices.open(readAddress().device);
     if (model !== this.model) this.use(model);
@@ -60,7 +59,7 @@ class Page {
     const { tab, window, kind, stacked } = readAddress();
     const { model } = this;
     model.kind = KINDS.some(([one]) => one === kind) ? kind : "now";
-    model.stacked = STACKED.some(([one]) => one === stacked) ? stacked : "category";
+    model.stacked = model.rowKeys.includes(stacked) ? stacked : "category";
     if (window) {
       const from = Math.floor(model.pointAt(window.from + 1e-6) / model.ratio);
       const to = Math.floor(model.pointAt(window.to - 1e-6) / model.ratio) + 1;
@@ -137,8 +136,8 @@ class Page {
       if (event.key === "Escape") target.blur();
       return;
     }
-    const digit = event.key === "0" ? 10 : Number(event.key);
-    if (digit >= 1 && digit <= TABS.length) this.tabs.choose(TABS[digit - 1][0]);
+    const tab = TABS.find(({ key }) => key === event.key);
+    if (tab) this.tabs.choose(tab.id);
     else if (event.key === "t" || event.key === "T") this.switchTheme();
     else if (event.key === "p" || event.key === "P") this.setWindow(null);
     else if (event.key === "?") byId("help").showModal();
@@ -181,8 +180,8 @@ async function start() {
 }
 
 start().catch((error) => {
-  const say = byId("failure");
-  say.hidden = false;
-  say.textContent = `The rest of this page could not be shown: ${error.message}. A current Chrome, Firefox or Safari can.`;
+  const failure = byId("failure");
+  failure.hidden = false;
+  failure.textContent = `The rest of this page could not be shown: ${error.message}. A current Chrome, Firefox or Safari can.`;
   throw error;
 });

@@ -1,8 +1,8 @@
 // @ts-check
-// Paper: the summary and the open tab, in the light colours, without what can only be clicked. The
-// style hides the rest; canvases have to be drawn anew, and the tab has to say what it shows.
+// Paper: the summary and the open tab, in the light colours, without elements for the pointer. The
+// style hides the rest; canvases have to be drawn anew, and the tab gets its name and moment.
 import { byId, make } from "./elements/dom.js";
-import { TABS } from "./tabs.js";
+import { TABS } from "./views.js";
 
 export class Paper {
   /** @param {() => {views: import("./views.js").Views, tab: string}} shown */
@@ -18,8 +18,7 @@ export class Paper {
     if (this.title) return;
     const { views, tab } = this.shown();
     document.documentElement.dataset.printing = "yes";
-    const [, text] = TABS.find(([id]) => id === tab) || ["", ""];
-    this.title = make("h2", "", text);
+    this.title = make("h2", "", TABS.find(({ id }) => id === tab)?.text);
     if (!byId("scope").hidden) this.title?.append(make("small", "", byId("say").firstChild ? sentence() : ""));
     if (tab !== "summary") byId(tab).prepend(this.title);
     draw(views, tab);
@@ -34,7 +33,7 @@ export class Paper {
   }
 }
 
-/** The moment shown, without what can be clicked. */
+/** The text about the moment shown, without its buttons. */
 function sentence() {
   const say = byId("say").cloneNode(true);
   for (const button of say.querySelectorAll("button")) button.remove();

@@ -1,9 +1,7 @@
 // @ts-check
-// The tabs, and the address that says which one and which time is shown.
-import { byId, make } from "./elements/dom.js";
-
-export const TABS = [["summary", "Summary"], ["lines", "Lines"], ["flame", "Flame"], ["timeline", "Timeline"],
-  ["map", "Map"], ["modules", "Modules"], ["phases", "Phases"], ["ranks", "Ranks"], ["oom", "OOM"], ["differences", "Differences"]];
+// The row of tabs, and the address, which names the open tab and the time shown.
+import { byId, make, makeButton } from "./elements/dom.js";
+import { TABS } from "./views.js";
 
 export class Tabs {
   /** @param {(tab: string) => void} onChange */
@@ -11,22 +9,22 @@ export class Tabs {
     this.chosen = "summary";
     this.onChange = onChange;
     const list = byId("tabs");
-    for (const [id, text] of TABS) {
-      const tab = make("button", "", text);
-      tab.type = "button";
+    for (const { id, text, key } of TABS) {
+      const tab = makeButton(text, () => this.choose(id), "");
       tab.id = "tab-" + id;
       tab.setAttribute("role", "tab");
       tab.setAttribute("aria-controls", id);
-      tab.onclick = () => this.choose(id);
+      tab.setAttribute("aria-keyshortcuts", key);
       list.append(tab);
+      byId("tab-keys").append(make("kbd", "", key), " ");
       byId(id).setAttribute("role", "tabpanel");
       byId(id).setAttribute("aria-labelledby", tab.id);
     }
     list.onkeydown = (/** @type {KeyboardEvent} */ event) => {
       const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
       if (!step) return;
-      const at = TABS.findIndex(([id]) => id === this.chosen);
-      this.choose(TABS[(at + step + TABS.length) % TABS.length][0]);
+      const at = TABS.findIndex((one) => one.id === this.chosen);
+      this.choose(TABS[(at + step + TABS.length) % TABS.length].id);
       byId("tab-" + this.chosen).focus();
       event.preventDefault();
     };
@@ -34,12 +32,12 @@ export class Tabs {
 
   /** @param {string} id */
   choose(id) {
-    this.chosen = TABS.some(([one]) => one === id) ? id : "summary";
-    for (const [one] of TABS) {
-      const tab = byId("tab-" + one);
-      byId(one).hidden = one !== this.chosen;
-      tab.setAttribute("aria-selected", String(one === this.chosen));
-      tab.tabIndex = one === this.chosen ? 0 : -1;
+    this.chosen = TABS.some((one) => one.id === id) ? id : "summary";
+    for (const one of TABS) {
+      const tab = byId("tab-" + one.id);
+      byId(one.id).hidden = one.id !== this.chosen;
+      tab.setAttribute("aria-selected", String(one.id === this.chosen));
+      tab.tabIndex = one.id === this.chosen ? 0 : -1;
     }
     byId("tab-" + this.chosen).scrollIntoView({ block: "nearest", inline: "nearest" });
     this.onChange(this.chosen);
@@ -48,7 +46,7 @@ export class Tabs {
 
 /**
  * "#tab=flame&device=1&of=left&stack=line&from=0.25&to=0.3". `device` null: the first one; `kind`: of KINDS in
- * kinds.js; `stacked`: of STACKED in series.js; `window` in seconds.
+ * kinds.js; `stacked`: a key of the model; `window` in seconds.
  * @typedef {{tab: string, device: string | null, kind: string, stacked: string, window: {from: number, to: number} | null}} Address
  */
 

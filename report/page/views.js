@@ -1,6 +1,6 @@
 // @ts-check
-// The tabs and what they show of the model: they share the window and the colours.
-import { byId, hideTip, readColours } from "./elements/dom.js";
+// The table of tabs, and the views that draw them: they share the moment shown and the colours.
+import { byId, hideTip, make, readColours } from "./elements/dom.js";
 import { DifferencesView } from "./views/differences_view.js";
 import { FlameView } from "./views/flame_view.js";
 import { LinesView } from "./views/lines_view.js";
@@ -10,27 +10,25 @@ import { listenTo, MomentBar } from "./views/moment_bar.js";
 import { OomView } from "./views/oom_view.js";
 import { PhasesView } from "./views/phases_view.js";
 import { RanksView } from "./views/ranks_view.js";
-import { TABS } from "./tabs.js";
 import { Timeline } from "./charts/timeline.js";
 import { TimelineView } from "./views/timeline_view.js";
 
 /**
- * A tab: it makes its elements once, and shows the moment of the model whenever that changes.
- * `search` is focused by the key "/", `zoom` is called by "+" and "-", `stepEvent` by "," and ".".
+ * The view of a tab makes its elements once, and draws the moment of the model whenever that changes.
+ * The key "/" focuses `search`, "+" and "-" call `zoom`, "," and "." call `stepEvent`.
  * @typedef {{show: (colours: any) => void, search?: HTMLInputElement, zoom?: (factor: number) => void,
  *   stepEvent?: (step: number) => void}} View
+ * @typedef {import("./data/model.js").Model} Model
+ * @typedef {{model: Model, setWindow: import("./views/moment_bar.js").SetWindow, setKind: (kind: string) => void,
+ *   setStacked: (stacked: string) => void, showLine: (text: string) => void, showMapOf: (refused: number) => void}} Needs
+ * `key` chooses the tab. `hasBar`: whether it shows the moment of the bar.
+ * @typedef {{id: string, text: string, make: (needs: Needs) => View, hasBar?: (model: Model) => boolean}} Row
+ * @typedef {Row & {key: string}} Tab
  */
 
-// Those that say nothing about the moment shown have no bar.
-const WITHOUT_BAR = ["summary", "ranks", "oom", "differences"];
-const WITH_KINDS = ["lines", "flame"];
-
 class SummaryView {
-  /**
-   * @param {import("./data/model.js").Model} model
-   * @param {import("./views/moment_bar.js").SetWindow} setWindow
-   */
-  constructor(model, setWindow) {
+  /** @param {Needs} needs */
+  constructor({ model, setWindow }) {
     byId("summary-time").hidden = false;
     this.line = new Timeline(byId("summary-timeline"), model, { height: 150, axis: true });
     listenTo(this.line, setWindow);
@@ -42,35 +40,64 @@ class SummaryView {
   }
 }
 
+const always = () => true;
+const ofMoment = (/** @type {Model} */ model) => model.kind === "now";
+const ofMap = (/** @type {Model} */ model) => model.page.map.moments.length > 0;
+
+/** @type {Row[]} the first is open first; a new tab is a row here and its view */
+const ROWS = [
+  { id: "summary", text: "Summary", make: (needs) => new SummaryView(needs) },
+  { id: "lines", text: "Lines", hasBar: ofMoment, make: ({ model, setKind }) => new LinesView(model, setKind) },
+  { id: "flame", text: "Flame", hasBar: ofMoment, make: ({ model, setKind }) => new FlameView(model, setKind) },
+  { id: "timeline", text: "Timeline", hasBar: always, make: ({ model, setWindow, setStacked }) => new TimelineView(model, setWindow, setStacked) },
+  { id: "map", text: "Map", hasBar: ofMap, make: ({ model, setWindow, showLine }) => new MapView(model, setWindow, showLine) },
+  { id: "modules", text: "Modules", hasBar: always, make: ({ model }) => new ModulesView(model) },
+  { id: "phases", text: "Phases", hasBar: always, make: ({ model, setWindow }) => new PhasesView(model, setWindow) },
+  { id: "ranks", text: "Ranks", make: ({ model }) => new RanksView(model) },
+  { id: "oom", text: "OOM", make: ({ model, setWindow, showMapOf }) => new OomView(model, setWindow, showMapOf) },
+  { id: "differences", text: "Differences", make: ({ model }) => new DifferencesView(model) },
+];
+
+// The letters p and t have other uses.
+const KEYS = "1234567890abcdefghijklmnoqrsuvwxyz";
+
+/** @type {Tab[]} */
+export const TABS = ROWS.map((row, i) => ({ ...row, key: KEYS[i] }));
+
+/**
+ * The panel of a tab; made at its first use, except the one that the page begins with.
+ * @param {string} id
+ */
+function panelOf(id) {
+  const known = byId(id);
+  if (known) return known;
+  const panel = make("section");
+  panel.id = id;
+  panel.hidden = true;
+  byId("main").append(panel);
+  return panel;
+}
+
 export class Views {
   /**
-   * @param {import("./data/model.js").Model} model
+   * @param {Model} model
    * @param {import("./views/moment_bar.js").SetWindow} setWindow
    * @param {(kind: string) => void} setKind of KINDS
-   * @param {(stacked: string) => void} setStacked of STACKED
+   * @param {(stacked: string) => void} setStacked of the keys of the model
    */
   constructor(model, setWindow, setKind, setStacked) {
     this.model = model;
-    for (const [tab] of TABS) if (tab !== "summary") byId(tab).replaceChildren();
+    for (const { id } of TABS) if (id !== "summary") panelOf(id).replaceChildren();
     this.recolour();
     this.bar = new MomentBar(model, setWindow);
-    /** @type {Record<string, View>} by the ids of TABS in tabs.js */
-    this.of = {
-      summary: new SummaryView(model, setWindow),
-      lines: new LinesView(model, setKind),
-      flame: new FlameView(model, setKind),
-      timeline: new TimelineView(model, setWindow, setStacked),
-      map: new MapView(model, setWindow, (text) => this.showLine(text)),
-      modules: new ModulesView(model),
-      phases: new PhasesView(model, setWindow),
-      ranks: new RanksView(),
-      oom: new OomView(model, setWindow, (number) => this.showMapOf(number)),
-      differences: new DifferencesView(),
-    };
+    const needs = { model, setWindow, setKind, setStacked, showLine: (/** @type {string} */ text) => this.showLine(text),
+      showMapOf: (/** @type {number} */ refused) => this.showMapOf(refused) };
+    /** @type {Record<string, View>} by the ids of TABS */
+    this.of = Object.fromEntries(TABS.map((tab) => [tab.id, tab.make(needs)]));
   }
 
   /**
-   * A line of the program in the tab of lines.
+   * Shows a line of the program in the tab of lines.
    * @param {string} text
    */
   showLine(text) {
@@ -78,19 +105,19 @@ export class Views {
     /** @type {LinesView} */ (this.of.lines).find(text);
   }
 
-  /** @param {number} number of a refused request */
-  showMapOf(number) {
+  /** @param {number} refused number of a request */
+  showMapOf(refused) {
     byId("tab-map").click();
-    /** @type {MapView} */ (this.of.map).chooseRefused(number);
+    /** @type {MapView} */ (this.of.map).chooseRefused(refused);
   }
 
-  /** @param {string} tab */
-  draw(tab) {
+  /** @param {string} id of a tab */
+  draw(id) {
     hideTip();
-    const hasNoMap = tab === "map" && !this.model.page.map.moments.length;
-    byId("scope").hidden = hasNoMap || WITHOUT_BAR.includes(tab) || (WITH_KINDS.includes(tab) && this.model.kind !== "now");
+    const { hasBar } = /** @type {Tab} */ (TABS.find((tab) => tab.id === id));
+    byId("scope").hidden = !hasBar || !hasBar(this.model);
     this.bar.show(this.colours);
-    this.of[tab].show(this.colours);
+    this.of[id].show(this.colours);
   }
 
   recolour() {

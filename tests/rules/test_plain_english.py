@@ -45,7 +45,6 @@ NAMES = re.compile(r"_?(?:tell|told|said)_\w+|\w+_(?:told|said)_?|Told\w*|said\w
 # Rooms that are not rewritten yet, each with its number of findings. The numbers may only fall.
 NOT_YET: dict[str, int] = {
     ".": 68,
-    "report/page": 117,
 }
 
 C_TOKENS = re.compile(

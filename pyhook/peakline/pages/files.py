@@ -10,8 +10,10 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from peakline.base.device_names import is_worth_showing, name_of_device
+from peakline.base.sizes import median_of
+from peakline.runs.compare import Process, compare_rows, process_of
 from peakline.runs.find import Run, grouped
-from peakline.runs.members import member_of
+from peakline.runs.members import Member, member_of
 from peakline.runs.report import compare_run
 from peakline.runs.text import listed_ranks
 
@@ -35,9 +37,10 @@ def heaviest(outlines: Sequence[str]) -> int:
 def files_data(
     outlines: Sequence[str], shown: int, moved: Sequence[tuple[str, str]] = ()
 ) -> dict[str, Any]:
-    """Return the data that the page's script compares: `outlines` are of `_report.Trace.outline()`.
+    """Return the data that the page's script draws: `outlines` are of `_report.Trace.outline()`.
 
-    Rows are flat lists: text, bytes, blocks, text, bytes, ... `moved`: lines of the first file and
+    Rows are flat lists: text, bytes, text, bytes, ... `uneven`, by key: text, least, median and
+    most bytes of a file, index of the file with the most. `moved`: lines of the first file and
     their locations in the last one.
     """
     runs = [json.loads(one) for one in outlines]
@@ -45,7 +48,12 @@ def files_data(
     job = _job_of(runs)
     labels = _labels(runs)
     files = []
-    for i, run in enumerate(runs):
+    processes = []
+    # By rank; files without a rank follow in the given order.
+    order = sorted(range(len(runs)), key=lambda i: _order_of(_rank_of(runs[i])))
+    for i in order:
+        run = runs[i]
+        processes.append(process_of(_member(run), run, {}))
         for device in _used_devices(run):
             entry = _entry(run, device, texts)
             entry["label"] = labels[i]
@@ -55,11 +63,53 @@ def files_data(
             entry["coordinates"] = job.coordinates.get(run["file"], {}) if job else {}
             entry["is_shown"] = i == shown and device["device"] == run["chosen"]["device"]
             files.append(entry)
-    # By rank; files without a rank follow in the given order.
-    files.sort(key=lambda one: (one["rank"] is None, one["rank"] or 0))
     pairs = [[texts.number(before), texts.number(after)] for before, after in moved]
-    facts = job.facts if job else None
-    return {"files": files, "job": facts, "moved": pairs, "texts": list(texts.number_of)}
+    return {
+        "files": files,
+        "peaks": _peaks(files),
+        "uneven": _uneven(processes, files, texts),
+        "job": job.facts if job else None,
+        "moved": pairs,
+        "texts": list(texts.number_of),
+    }
+
+
+def _order_of(rank: int | None) -> tuple[bool, int]:
+    return (rank is None, rank or 0)
+
+
+def _member(run: dict[str, Any]) -> Member:
+    return member_of(Path(run["file"]), {"is_being_written": False, **run})
+
+
+def _peaks(files: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """Return the indexes of the files with the least and the highest peak, and the median peak."""
+    peaks = [one["peak_bytes"] for one in files]
+    return {
+        "least": peaks.index(min(peaks)),
+        "median_bytes": median_of(peaks),
+        "most": peaks.index(max(peaks)),
+    }
+
+
+def _uneven(
+    processes: Sequence[Process], files: Sequence[dict[str, Any]], texts: _Texts
+) -> dict[str, list[int]]:
+    file_of = {one["file"]: i for i, one in reversed(list(enumerate(files)))}
+    return {
+        by: [
+            number
+            for row in compare_rows(processes, by)
+            for number in (
+                texts.number(row.key),
+                row.min_bytes,
+                row.median_bytes,
+                row.max_bytes,
+                file_of[str(row.heaviest.path)],
+            )
+        ]
+        for by in processes[0].rows
+    }
 
 
 @dataclass(frozen=True)
@@ -71,7 +121,7 @@ class _Job:
 
 
 def _job_of(runs: Sequence[dict[str, Any]]) -> _Job | None:
-    members = [member_of(Path(run["file"]), {"is_being_written": False, **run}) for run in runs]
+    members = [_member(run) for run in runs]
     if len(list(grouped(members))) != 1:
         return None
     outline_of = {Path(run["file"]): run for run in runs}
@@ -101,7 +151,6 @@ def _used_devices(run: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _entry(run: dict[str, Any], device: dict[str, Any], texts: _Texts) -> dict[str, Any]:
     is_chosen = device is run["chosen"]
-    several = run.get("rows_of_all") is not None
     return {
         "file": run["file"],
         "rank": _rank_of(run),
@@ -115,18 +164,13 @@ def _entry(run: dict[str, Any], device: dict[str, Any], texts: _Texts) -> dict[s
             for one in device["phases"]
         ],
         "rows": _rows(run["rows"], texts) if is_chosen else {},
-        "rows_of_all": _rows(run["rows_of_all"], texts) if is_chosen and several else None,
         "complete": run["complete"],
     }
 
 
 def _rows(found: dict[str, Any], texts: _Texts) -> dict[str, list[int]]:
     return {
-        by: [
-            number
-            for row in rows
-            for number in (texts.number(row["key"]), row["bytes"], row["count"])
-        ]
+        by: [number for row in rows for number in (texts.number(row["key"]), row["bytes"])]
         for by, rows in found.items()
     }
 

@@ -5,7 +5,6 @@ Names come from the program: they enter the markup only through text.py.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
@@ -13,11 +12,11 @@ from typing import Any
 
 from peakline.base.device_names import is_gpu, memory_of_device, name_of_device
 from peakline.base.sizes import share_of, size_of
+from peakline.pages.categories import class_of
 from peakline.pages.text import name_of, text_of
 
 _LINES_SHOWN = 6
 _ADVICE_SHOWN = 6
-_LEAST_OF_LARGEST = 4  # advice must cover a quarter of the largest category
 _SMALLEST_PART = 0.004  # smallest visible part of the bar of categories
 
 
@@ -104,19 +103,13 @@ def _warning(page: dict[str, Any]) -> str:
         lines.append(
             f"<b>Out of memory</b>{times} at {last['seconds']:.3f} s:"
             f" <code>{name_of(last['key'])}</code> asked the device for"
-            f" {size_of(last['requested_bytes'])}, {_free_then(last)}."
+            f" {size_of(last['requested_bytes'])},"
+            f" {size_of(last['room_bytes'])} {text_of(last['room'])}."
             " <button class=link type=button data-opens=oom hidden>Why</button>"
         )
     if page["records_dropped"]:
         lines.append(f"{page['records_dropped']:,} records were dropped: figures may be low.")
     return f"<p class=warn>{'<br>'.join(lines)}</p>" if lines else ""
-
-
-def _free_then(refused: dict[str, Any]) -> str:
-    limit, reserved = refused["limit_bytes"], refused["reserved_bytes"]
-    if limit and reserved is not None and limit - reserved < refused["free_bytes"]:
-        return f"{size_of(max(0, limit - reserved))} was left of its limit of {size_of(limit)}"
-    return f"{size_of(refused['free_bytes'])} was free"
 
 
 def _step_and_phase(page: dict[str, Any]) -> str:
@@ -173,10 +166,6 @@ def _lead(page: dict[str, Any]) -> str:
     return f"<p class=lead>{' '.join(sentences)}</p>" if sentences else ""
 
 
-def _class_of(category: str) -> str:
-    return category.replace(" ", "-") if re.fullmatch(r"[a-z ]+", category) else "unknown"
-
-
 def _parts(levels: list[int], categories: list[str]) -> list[tuple[str, int]]:
     parts = [(categories[i], level) for i, level in enumerate(levels) if level > 0]
     return sorted(parts, key=lambda part: -part[1])
@@ -190,7 +179,7 @@ def _rectangles(parts: list[tuple[str, int]], whole: int) -> str:
         width = 1000 * level / max(whole, 1)
         if level >= _SMALLEST_PART * whole:
             shapes.append(
-                f'<rect class="{_class_of(category)}" x="{left:.1f}" y="0"'
+                f'<rect class="{class_of(category)}" x="{left:.1f}" y="0"'
                 f' width="{max(width - 1.5, 0.5):.1f}" height="10"/>'
             )
         left += width
@@ -202,7 +191,7 @@ def _bar(page: dict[str, Any]) -> str:
     parts = _parts(peak["categories"], page["categories"])
     label = ", ".join(f"{name} {share_of(level, peak['bytes'])}" for name, level in parts)
     legend = "".join(
-        f'<li><i class="{_class_of(name)}"></i>{text_of(name)} <b>{size_of(level)}</b>'
+        f'<li><i class="{class_of(name)}"></i>{text_of(name)} <b>{size_of(level)}</b>'
         f" {text_of(share_of(level, peak['bytes']))}</li>"
         for name, level in parts
     )
@@ -240,8 +229,7 @@ def _advice(page: dict[str, Any]) -> str:
         return ""
     if page["advice"] is None:
         return "<p class=note>What would lower it: <code>peakline advise FILE</code></p>"
-    pieces = [one for one in page["advice"] if _is_of_size(one, page)]
-    rows = "".join(map(_advice_row, pieces[:_ADVICE_SHOWN]))
+    rows = "".join(map(_advice_row, page["advice"][:_ADVICE_SHOWN]))
     if not rows:
         return ""
     check = "peakline html before.peak after.peak -o both.html"
@@ -251,18 +239,6 @@ def _advice(page: dict[str, Any]) -> str:
         f"<p class=note><code>peakline advise --try</code> measures what needs no edit."
         f" <code>{check}</code> shows what differs after a change.</p>"
     )
-
-
-def _is_of_size(one: dict[str, Any], page: dict[str, Any]) -> bool:
-    """Return whether a piece of advice covers a relevant share of a full device.
-
-    After a step that ran out of memory the rules do not know its activations, which no pass used
-    yet: advice about the small rest does not explain why memory ran out.
-    """
-    if not page["refused"]:
-        return True
-    largest = max(page["refused"][-1]["categories"], default=0)
-    return bool((one["saves_bytes"] or one["held_bytes"]) * _LEAST_OF_LARGEST >= largest)
 
 
 def _advice_row(one: dict[str, Any]) -> str:

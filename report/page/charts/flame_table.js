@@ -1,6 +1,6 @@
 // @ts-check
-// The accessible twin of the flame: what lies below the frame it is zoomed to, as a table.
-import { make, makePlaceText } from "../elements/dom.js";
+// The accessible twin of the flame: the frames below the one it is zoomed to, as a table.
+import { make, makeButton, makePlaceText } from "../elements/dom.js";
 import { formatShare } from "../elements/format.js";
 
 const MOST_ROWS = 200;
@@ -57,10 +57,8 @@ export class FlameTable {
     for (let i = root + 1; i < tree.end[root]; i = tree.end[i]) if (tree.total[i] > 0) kids.push(i);
     kids.sort((a, b) => tree.total[b] - tree.total[a] || a - b);
     for (const node of kids.slice(0, MOST_ROWS)) {
-      const button = make("button", "link");
-      button.type = "button";
+      const button = makeButton("", () => this.zoomTo(node), "link");
       button.append(makePlaceText(textOf(node)));
-      button.onclick = () => this.zoomTo(node);
       add(node, tree.total[node], button);
     }
     const rest = kids.slice(MOST_ROWS).reduce((sum, node) => sum + tree.total[node], 0);

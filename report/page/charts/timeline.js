@@ -13,8 +13,8 @@ export class Timeline {
   /**
    * @param {HTMLCanvasElement} canvas
    * @param {Model} model
-   * @param {{height: number, axis: boolean, follows?: boolean}} look `follows`: stacks what the model
-   * says, with the line of what torch reserved
+   * @param {{height: number, axis: boolean, follows?: boolean}} look `follows`: stacks by the key
+   * of the model, with the line of the bytes that torch reserved
    */
   constructor(canvas, model, look) {
     this.canvas = canvas;
@@ -33,7 +33,7 @@ export class Timeline {
     this.series = null;
   }
 
-  /** Columns, and what they stack: computed once for a zoom and a choice. */
+  /** Computes the columns and their series, once for a zoom and a choice. */
   cutColumns() {
     const { model, look } = this;
     const stacked = look.follows ? model.stacked : "category";
@@ -63,11 +63,11 @@ export class Timeline {
     return Math.max(0, this.columns.findLastIndex((column) => column.x <= x));
   }
 
-  /** What is stacked from below: names, and the classes of their colours. */
+  /** The layers from below: their names, and the classes of their colours. */
   get layers() {
     const { model } = this;
     if (this.series) return { names: this.series.names, kinds: this.series.kinds };
-    const names = model.stacking.map((/** @type {number} */ category) => model.page.categories[category]);
+    const names = model.page.stacking.map((/** @type {number} */ category) => model.page.categories[category]);
     return { names, kinds: names.map(classOf) };
   }
 
@@ -80,7 +80,7 @@ export class Timeline {
     const { model } = this;
     const { best } = this.columns[column];
     if (this.series) return this.series.parts(column, model.high[best]);
-    return model.stacking.map((/** @type {number} */ category) => model.levelOf(best, category));
+    return model.page.stacking.map((/** @type {number} */ category) => model.levelOf(best, category));
   }
 
   /**
@@ -140,8 +140,8 @@ export class Timeline {
    */
   drawLevels(pen, colours, yOf) {
     const { model, columns } = this;
-    const fills = this.series ? [...this.series.places.map((place) => colours.series[place]), colours.rest]
-      : model.stacking.map((/** @type {number} */ category) => colours.fill[category]);
+    const fills = this.series ? [...this.series.colours.map((colour) => colours.series[colour]), colours.rest]
+      : model.page.stacking.map((/** @type {number} */ category) => colours.fill[category]);
     columns.forEach(({ x, next }, column) => {
       let y = 0;
       this.partsOf(column).forEach((bytes, layer) => {

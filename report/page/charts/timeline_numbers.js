@@ -17,7 +17,7 @@ export function drawNumbers(line, series, pen, colours, yOf) {
   const parts = line.columns.map((_, column) => line.partsOf(column));
   /** @type {number[][]} */
   const taken = [];
-  series.places.forEach((place, layer) => {
+  series.colours.forEach((colour, layer) => {
     const fits = (/** @type {Spot} */ spot) => yOf(0) - yOf(spot.bytes) >= SIZE;
     const wide = findSpot(line, parts, layer, SIZE / 2);
     const spot = fits(wide) ? wide : findSpot(line, parts, layer, 0);
@@ -27,10 +27,10 @@ export function drawNumbers(line, series, pen, colours, yOf) {
     const hides = taken.some(([otherLeft, other]) => Math.abs(otherLeft - left) < SIZE && Math.abs(other - middle) < SIZE);
     if (!fits(spot) || hides) return;
     taken.push([left, middle]);
-    pen.fillStyle = colours.series[place];
+    pen.fillStyle = colours.series[colour];
     pen.fillRect(left, middle - SIZE / 2, SIZE, SIZE);
-    pen.fillStyle = colours.onSeries[place];
-    pen.fillText(String(place + 1), left + 4, middle + 0.5);
+    pen.fillStyle = colours.onSeries[colour];
+    pen.fillText(String(colour + 1), left + 4, middle + 0.5);
   });
 }
 

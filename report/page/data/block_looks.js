@@ -1,12 +1,9 @@
 // @ts-check
-// What the blocks of the map are coloured by: their category, line, module or age. Each block has a
+// The colours of the blocks of the map: by a key of the page or by age. Each block has a
 // number, and each number a name and the token of a colour.
 import { SERIES_KINDS } from "./series.js";
 
 /** @typedef {import("./allocator_history.js").AllocatorState} AllocatorState */
-
-/** Words, and what the choice says. */
-export const LOOKS = [["category", "category"], ["line", "line"], ["module", "module"], ["age", "age"]];
 
 const AGES_IN_STEPS = [[0, "made in this step"], [1, "in the step before"], [4, "2 to 4 steps before"], [16, "5 to 16 steps before"],
   [Infinity, "older"]];
@@ -31,8 +28,8 @@ export function lookAt(model, by, state, seconds, before) {
 }
 
 /** @param {import("./model.js").Model} model */
-function lookAtCategories({ page, columns }) {
-  return { names: page.categories, kinds: page.categories, of: (/** @type {number} */ block) => columns.context_category[columns.block_context[block]] };
+function lookAtCategories({ page, columns, numbers }) {
+  return { names: page.categories, kinds: page.categories, of: (/** @type {number} */ block) => numbers.category[columns.block_context[block]] };
 }
 
 /**
@@ -90,6 +87,6 @@ function lookAtGroups(model, by, state, before) {
   const old = before ? before.names : [];
   for (const key of largest) if (old.indexOf(key) >= 0 && old.indexOf(key) < rest) names[old.indexOf(key)] = key;
   for (const key of largest) if (!names.includes(key)) names[names.indexOf("")] = key;
-  const places = keys.map((key) => (key && names.indexOf(key) >= 0 ? names.indexOf(key) : rest));
-  return { names, kinds: [...SERIES_KINDS, "kept"], of: (/** @type {number} */ block) => places[columns.block_context[block]] };
+  const colours = keys.map((key) => (key && names.indexOf(key) >= 0 ? names.indexOf(key) : rest));
+  return { names, kinds: [...SERIES_KINDS, "kept"], of: (/** @type {number} */ block) => colours[columns.block_context[block]] };
 }

@@ -4,15 +4,19 @@ import { LiveSets } from "./live_sets.js";
 import { Pyramid } from "./pyramid.js";
 import { MOST_NODES, Tree } from "./tree.js";
 
-/** From below, as categories are stacked. */
-const STACKING = ["untraced", "parameter", "buffer", "optimizer state", "cache", "kept", "gradient", "input",
-  "activation", "communication", "workspace", "temporary", "unknown"];
-
 /** @typedef {{bytes: Float64Array, count: Float64Array}} LiveSet */
 /**
- * `context`: one of those summed; `vias`: bytes by what asked for them below the line.
+ * `context`: one of those summed; `vias`: bytes by the operator or line that requested them below the line.
  * @typedef {{key: string, bytes: number, count: number, categories: Float64Array, line: number, context: number, vias: Map<number, number>}} Row
  */
+
+/**
+ * A module with all repeated layers as one.
+ * @param {string} module
+ */
+export function layersOf(module) {
+  return module.replace(/\.\d+(?=\.|$)/g, ".*");
+}
 
 export class Model {
   /**
@@ -23,6 +27,18 @@ export class Model {
     this.page = page;
     this.columns = columns;
     this.unit = page.byte_unit;
+    const contextCount = columns.context_node.length;
+    /** @type {Record<string, string[]>} names by key */
+    this.names = {};
+    /** @type {Record<string, Float64Array>} by key: the number of the name of each context */
+    this.numbers = {};
+    page.keys.forEach((/** @type {any} */ key, /** @type {number} */ i) => {
+      this.names[key.name] = key.names;
+      this.numbers[key.name] = columns.context_key.subarray(i * contextCount, (i + 1) * contextCount);
+    });
+    /** The keys of the engine; `rowKeys`: those of the charts, too. */
+    this.keys = Object.keys(this.names);
+    this.rowKeys = ["line", ...this.keys];
     this.pointCount = columns.point_begin.length;
     this.ratio = page.points_per_moment;
     this.high = columns.point_peak.map((one) => one * this.unit);
@@ -32,20 +48,17 @@ export class Model {
     this.end = page.end_tick * page.tick_seconds;
     this.pyramid = new Pyramid(this.high, this.low, columns.point_traced);
     this.live = new LiveSets(columns, this.unit);
-    // What torch's segments held at most in every point; empty: the trace does not say.
+    // The most that torch's segments held in every point; empty: unknown.
     this.reserved = columns.point_reserved.map((one) => one * this.unit);
     this.reservedPyramid = this.reserved.length ? new Pyramid(this.reserved, this.reserved, this.reserved.map(() => 1)) : null;
-    this.stacking = page.categories.map((/** @type {string} */ name, /** @type {number} */ i) => i).sort(
-      (/** @type {number} */ a, /** @type {number} */ b) =>
-        STACKING.indexOf(page.categories[a]) - STACKING.indexOf(page.categories[b]));
     this.intervals = page.phases.phases.filter((/** @type {any} */ one) => one.depth === 0);
     /** @type {{from: number, to: number} | null} moments; null: the whole run */
     this.window = null;
-    // Of KINDS in kinds.js: what tables and flames are of.
+    // The memory that tables and flames show: a word of KINDS in kinds.js.
     this.kind = "now";
-    // Of STACKED in series.js: what the timeline stacks.
+    // The key that the timeline stacks.
     this.stacked = "category";
-    // What is shown: the highest point of the window, its moment, what was live then.
+    // The moment shown: the highest point of the window, its moment, the live set then.
     this.point = 0;
     this.moment = 0;
     this.now = this.live.empty();
@@ -62,7 +75,7 @@ export class Model {
   }
 
   /**
-   * The point whose live set a moment has.
+   * The point that belongs to the live set of a moment.
    * @param {number} moment
    */
   pointOfMoment(moment) {
@@ -114,10 +127,10 @@ export class Model {
   }
 
   /**
-   * "step 1 forward" at a time, or nothing.
+   * "step 1 forward" at a time; empty outside of phases.
    * @param {number} seconds
    */
-  placeAt(seconds) {
+  phaseAt(seconds) {
     let found = null;
     for (const one of this.intervals) {
       if (one.begin_seconds <= seconds && seconds <= one.end_seconds) found = one;
@@ -127,24 +140,38 @@ export class Model {
   }
 
   /**
-   * What rows by a key are: a name for every context.
+   * The name of a context by a key of the engine.
+   * @param {string} key
+   * @param {number} context
+   */
+  nameOf(key, context) {
+    return this.names[key][this.numbers[key][context]];
+  }
+
+  /**
+   * The name on the page of a key of `--by`.
    * @param {string} by
+   */
+  titleOf(by) {
+    return this.page.keys.find((/** @type {any} */ key) => key.by === by)?.name ?? by;
+  }
+
+  /**
+   * A name for every context: the rows of a key.
+   * @param {string} by
+   * @returns {(context: number) => string}
    */
   grouping(by) {
     const { page, columns } = this;
+    if (this.names[by]) return (i) => this.nameOf(by, i);
     const line = (/** @type {number} */ i) => page.lines[columns.context_line[i]];
     /** @type {Record<string, (i: number) => string>} */
     const keys = {
       line: (i) => line(i).key,
       function: (i) => (line(i).function ? `${line(i).function} (${line(i).file})` : line(i).key),
       file: (i) => line(i).file || line(i).key,
-      module: (i) => page.modules[columns.context_module[i]],
-      layers: (i) => page.modules[columns.context_module[i]].replace(/\.\d+(?=\.|$)/g, ".*"),
-      category: (i) => page.categories[columns.context_category[i]],
-      operator: (i) => page.operations[columns.context_operation[i]],
-      phase: (i) => page.phase_names[columns.context_phase[i]],
+      layers: (i) => layersOf(this.nameOf("module", i)),
       stack: (i) => String(columns.context_node[i]),
-      lifetime: (i) => page.lifetimes[columns.context_lifetime[i]],
     };
     return keys[by];
   }
@@ -172,8 +199,8 @@ export class Model {
     const texts = [];
     for (let node = columns.context_node[context]; node; node = columns.node_parent[node]) {
       const { file, line, function: name } = page.frames[columns.node_frame[node]];
-      const place = file ? file + (line ? `:${line}` : "") : "";
-      texts.push(place ? place + (name ? ` (${name})` : "") : name);
+      const location = file ? file + (line ? `:${line}` : "") : "";
+      texts.push(location ? location + (name ? ` (${name})` : "") : name);
     }
     return texts;
   }
@@ -198,7 +225,7 @@ export class Model {
       }
       row.bytes += live.bytes[i];
       row.count += live.count[i];
-      row.categories[this.columns.context_category[i]] += live.bytes[i];
+      row.categories[this.numbers.category[i]] += live.bytes[i];
       const via = this.columns.context_via[i];
       row.vias.set(via, (row.vias.get(via) || 0) + live.bytes[i]);
     }
@@ -211,7 +238,7 @@ export class Model {
    */
   categories(live = this.now) {
     const levels = new Array(this.page.categories.length).fill(0);
-    live.bytes.forEach((bytes, i) => (levels[this.columns.context_category[i]] += bytes));
+    live.bytes.forEach((bytes, i) => (levels[this.numbers.category[i]] += bytes));
     return levels;
   }
 
@@ -251,7 +278,7 @@ export class Model {
       }
       if (!inverted) path.reverse();
       if (mode === "module") path.unshift(...this.grouping("layers")(context).split(".").map(nameOf));
-      if (mode === "operator" || mode === "phase") path.unshift(nameOf(this.grouping(mode)(context)));
+      else if (this.keys.includes(mode)) path.unshift(nameOf(this.grouping(mode)(context)));
       paths.push({ path, context });
     }
     const tree = new Tree(paths, weights, { most: MOST_NODES, name: nameOf("other: the smallest ones") });

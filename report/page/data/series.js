@@ -1,13 +1,10 @@
 // @ts-check
-// The timeline stacked by line, module, phase or operator: what the largest groups held at the
+// The timeline stacked by line or another key: the bytes that the largest groups held at the
 // highest moment of every column, from walks over the differences of the live sets.
 
 /** @typedef {import("./model.js").Model} Model */
 
-/** Words of the address, and what the choice says. */
-export const STACKED = [["category", "category"], ["line", "line"], ["module", "module"], ["phase", "phase"], ["operator", "operator"]];
-
-/** Their colours in order: tokens whose distances are tested for categories. */
+/** Their colours in order: tokens of categories, which tests keep apart. */
 export const SERIES_KINDS = ["parameter", "temporary", "gradient", "cache", "optimizer-state", "activation", "communication", "input"];
 
 /** The contexts of a page by one key. */
@@ -71,8 +68,8 @@ export class Groups {
    */
   levels(moments, chosen) {
     const { live, of } = this;
-    const place = new Int32Array(this.names.length).fill(-1);
-    chosen.forEach((group, i) => (place[group] = i));
+    const order = new Int32Array(this.names.length).fill(-1);
+    chosen.forEach((group, i) => (order[group] = i));
     const sums = this.sums(live.at(moments[0]));
     const now = Float64Array.from(chosen, (group) => sums[group]);
     const levels = new Float64Array(moments.length * chosen.length);
@@ -80,7 +77,7 @@ export class Groups {
     for (let i = 1; i < moments.length; i++) {
       const to = live.begin[moments[i] + 1];
       for (let j = live.begin[moments[i - 1] + 1]; j < to; j++) {
-        const at = place[of[live.context[j]]];
+        const at = order[of[live.context[j]]];
         if (at >= 0) now[at] += live.bytesMore[j];
       }
       levels.set(now, i * chosen.length);
@@ -104,24 +101,24 @@ export class Series {
     this.chosen = [...most.keys()].filter((i) => most[i] > 0)
       .sort((a, b) => most[b] - most[a] || (groups.names[a] < groups.names[b] ? -1 : 1)).slice(0, SERIES_KINDS.length);
     this.levels = groups.levels(moments, this.chosen);
-    this.places = this.keepPlaces(before);
-    /** Columns whose highest point is not the one of which the page has the live set. */
+    this.colours = this.keepColours(before);
+    /** The number of columns without the live set of their highest point. */
     this.nearCount = points.filter((point, i) => model.pointOfMoment(moments[i]) !== point).length;
   }
 
   /**
-   * A place in SERIES_KINDS for every chosen group.
+   * An index in SERIES_KINDS for every chosen group.
    * @param {Series | null} before
    */
-  keepPlaces(before) {
+  keepColours(before) {
     const old = before && before.groups === this.groups ? before : null;
-    const places = this.chosen.map((group) => (old && old.chosen.includes(group) ? old.places[old.chosen.indexOf(group)] : -1));
-    const free = [...SERIES_KINDS.keys()].filter((place) => !places.includes(place));
-    return places.map((place) => (place >= 0 ? place : /** @type {number} */ (free.shift())));
+    const colours = this.chosen.map((group) => (old && old.chosen.includes(group) ? old.colours[old.chosen.indexOf(group)] : -1));
+    const free = [...SERIES_KINDS.keys()].filter((colour) => !colours.includes(colour));
+    return colours.map((colour) => (colour >= 0 ? colour : /** @type {number} */ (free.shift())));
   }
 
   /**
-   * What a column shows, from below: every group at its own height, cut at the total, which is exact;
+   * The parts of a column from below: every group at its own height, cut at the total, which is exact;
    * last the rest.
    * @param {number} column
    * @param {number} total
@@ -138,10 +135,10 @@ export class Series {
 
   /** Names with their numbers, then the rest. */
   get names() {
-    return [...this.chosen.map((group, i) => `${this.places[i] + 1}  ${this.groups.names[group]}`), "the rest"];
+    return [...this.chosen.map((group, i) => `${this.colours[i] + 1}  ${this.groups.names[group]}`), "the rest"];
   }
 
   get kinds() {
-    return [...this.places.map((place) => SERIES_KINDS[place]), "kept"];
+    return [...this.colours.map((colour) => SERIES_KINDS[colour]), "kept"];
   }
 }

@@ -24,6 +24,19 @@ export function make(tag, kind, text) {
 }
 
 /**
+ * @param {string} text
+ * @param {() => void} onclick
+ * @param {string} [kind] the class
+ * @returns {any}
+ */
+export function makeButton(text, onclick, kind = "button") {
+  const button = make("button", kind, text);
+  button.type = "button";
+  button.onclick = onclick;
+  return button;
+}
+
+/**
  * A location in a sentence: its direction of writing ends with it.
  * @param {string} key
  */
@@ -44,7 +57,7 @@ export function shortName(name) {
 /**
  * A row of buttons of which one is pressed; `refresh()` shows a choice made elsewhere.
  * @param {string} label
- * @param {[string, string][]} words
+ * @param {(string | [string, string])[]} words each with its text, if that is another one
  * @param {() => string} chosen
  * @param {(word: string) => void} choose
  */
@@ -52,13 +65,12 @@ export function makeChoice(label, words, chosen, choose) {
   const group = make("span", "choice");
   group.setAttribute("role", "group");
   group.setAttribute("aria-label", label);
-  const buttons = words.map(([word, text]) => {
-    const button = make("button", "", text);
-    button.type = "button";
-    button.onclick = () => {
+  const buttons = words.map((one) => {
+    const [word, text] = typeof one === "string" ? [one, one] : one;
+    const button = makeButton(text, () => {
       choose(word);
       show();
-    };
+    }, "");
     group.append(button);
     return { word, button };
   });
@@ -168,10 +180,8 @@ export function hideTip() {
 export function makeZoomButtons(zoom) {
   const words = /** @type {[string, number, string][]} */ ([["+", 2, "Closer"], ["\u2212", 0.5, "Wider"]]);
   return words.map(([text, factor, name]) => {
-    const button = make("button", "button", text);
-    button.type = "button";
+    const button = makeButton(text, () => zoom(factor));
     button.setAttribute("aria-label", name);
-    button.onclick = () => zoom(factor);
     return button;
   });
 }

@@ -1,9 +1,9 @@
 // @ts-check
-// Tables of rows: memory, share by category, blocks, name. Long ones grow when asked.
-import { classOf, make, shortName } from "./dom.js";
+// Tables of rows: memory, share by category, blocks, name. Long ones grow by a button.
+import { classOf, make, makeButton, shortName } from "./dom.js";
 import { formatBytes, formatCount, formatShare } from "./format.js";
 
-export const ROWS_AT_FIRST = 100;
+const ROWS_AT_FIRST = 100;
 
 /**
  * A bar split by category.
@@ -27,7 +27,7 @@ export function makeMix(levels, most, categories) {
 }
 
 /**
- * A location: the place, then the function, muted.
+ * A location: file and line, then the function, muted.
  * @param {string} key
  */
 export function makePlace(key) {
@@ -45,34 +45,56 @@ export function makePlace(key) {
  * @param {{total: number, categories: string[], name: string, more?: (row: import("../data/model.js").Row) => HTMLElement | null}} look
  */
 export function fillTable(table, rows, look) {
-  const head = makeHead([["Memory", "right"], ["Share", "share"], ["of all", "right"], ["Blocks", "right wide"], [look.name, ""]]);
-  const body = make("tbody");
   const most = rows.length ? rows[0].bytes : 1;
-  const addRows = (/** @type {number} */ from, /** @type {number} */ to) => {
+  table.className = "rows";
+  const heads = [["Memory", "right"], ["Share", "share"], ["of all", "right"], ["Blocks", "right wide"], [look.name, ""]];
+  fillRows(table, heads, rows, (row) => {
+    const share = make("td", "share");
+    share.append(makeMix(row.categories, most, look.categories));
+    const place = makePlace(row.key);
+    const more = look.more && look.more(row);
+    if (more) place.append(more);
+    return [makeBytes(row.bytes), share, make("td", "right", formatShare(row.bytes / look.total)), make("td", "right wide", formatCount(row.count)), place];
+  });
+}
+
+/**
+ * Fills a table of any rows: the first ones now, more by its last row.
+ * @template T
+ * @param {HTMLElement} table
+ * @param {string[][]} heads text and class of each column
+ * @param {T[]} rows
+ * @param {(row: T, line: HTMLElement) => HTMLElement[]} makeCells of the row `line`
+ */
+export function fillRows(table, heads, rows, makeCells) {
+  const body = make("tbody");
+  const add = (/** @type {number} */ from, /** @type {number} */ to) => {
     for (const row of rows.slice(from, to)) {
       const line = make("tr");
-      const memory = make("td", "right", formatBytes(row.bytes));
-      memory.title = formatCount(row.bytes) + " bytes";
-      const share = make("td", "share");
-      share.append(makeMix(row.categories, most, look.categories));
-      const place = makePlace(row.key);
-      const more = look.more && look.more(row);
-      if (more) place.append(more);
-      line.append(memory, share, make("td", "right", formatShare(row.bytes / look.total)),
-        make("td", "right wide", formatCount(row.count)), place);
+      line.append(...makeCells(row, line));
       body.append(line);
     }
   };
-  addRows(0, ROWS_AT_FIRST);
-  table.className = "rows";
-  table.replaceChildren(head, body);
-  if (rows.length > ROWS_AT_FIRST) table.append(makeGrower(rows.length, 5, addRows));
+  add(0, ROWS_AT_FIRST);
+  table.replaceChildren(makeHead(heads), body);
+  if (rows.length > ROWS_AT_FIRST) table.append(makeGrower(rows.length, heads.length, add));
+}
+
+/**
+ * A cell of bytes, exact in its title.
+ * @param {number} bytes
+ * @param {string} [kind] the class
+ */
+export function makeBytes(bytes, kind = "right") {
+  const cell = make("td", kind, formatBytes(bytes));
+  cell.title = formatCount(bytes) + " bytes";
+  return cell;
 }
 
 /**
  * @param {string[][]} columns text and class of each
  */
-export function makeHead(columns) {
+function makeHead(columns) {
   const head = make("thead");
   const heads = make("tr");
   for (const [text, kind] of columns) {
@@ -90,22 +112,19 @@ export function makeHead(columns) {
  * @param {number} width columns
  * @param {(from: number, to: number) => void} addRows
  */
-export function makeGrower(count, width, addRows) {
+function makeGrower(count, width, addRows) {
   const foot = make("tfoot");
   const line = make("tr");
   const cell = make("td");
   cell.colSpan = width;
-  const button = make("button", "link");
-  button.type = "button";
   let shown = ROWS_AT_FIRST;
-  const say = () => (button.textContent = `${formatCount(count - shown)} more rows`);
-  button.onclick = () => {
+  const textOf = () => `${formatCount(count - shown)} more rows`;
+  const button = makeButton(textOf(), () => {
     addRows(shown, shown + 1000);
     shown = Math.min(count, shown + 1000);
-    say();
+    button.textContent = textOf();
     foot.hidden = shown === count;
-  };
-  say();
+  }, "link");
   cell.append(button);
   line.append(cell);
   foot.append(line);

@@ -1,19 +1,21 @@
 // @ts-check
-// The tab of differences: what one file's peak holds more or less than another's, row by row. The
+// The tab of differences: the peak of one file against that of another, row by row. The
 // rows sum to the difference of the peaks.
+import { layersOf } from "../data/model.js";
 import { byId, make, makeChoice, shortName } from "../elements/dom.js";
-import { readFiles, rowsOfFile } from "./files.js";
+import { bytesOfFile, readFiles } from "./files.js";
 import { formatBytes, formatCount } from "../elements/format.js";
-import { makeGrower, makeHead, makePlace, ROWS_AT_FIRST } from "../elements/table.js";
+import { fillRows, makeBytes, makePlace } from "../elements/table.js";
 
 /** @typedef {{key: string, before: number, after: number, delta: number, from: string}} DeltaRow */
 
-const DELTA_KEYS = ["line", "function", "module", "layers", "operator", "category"];
-/** @type {Record<string, string>} */
-const KEY_OF_ENGINE = { function: "line", layers: "module", operator: "op" };
+/** Keys that join rows of another one. @type {Record<string, {of: string, nameOf: (text: string) => string}>} */
+const JOINED = { function: { of: "line", nameOf: functionOf }, layers: { of: "module", nameOf: layersOf } };
 
 export class DifferencesView {
-  constructor() {
+  /** @param {import("../data/model.js").Model} model */
+  constructor(model) {
+    this.model = model;
     this.by = "line";
     const files = readFiles();
     if (files) files.then((data) => this.build(data));
@@ -37,7 +39,8 @@ export class DifferencesView {
       label.append(select);
       tools.append(label);
     }
-    tools.append(makeChoice("Rows are", DELTA_KEYS.map((key) => [key, key]), () => this.by, (key) => {
+    const keys = Object.keys(this.files[0].rows).flatMap((key) => [key, ...Object.keys(JOINED).filter((one) => JOINED[one].of === key)]);
+    tools.append(makeChoice("Rows are", keys.map((key) => [key, this.model.titleOf(key)]), () => this.by, (key) => {
       this.by = key;
       this.fill();
     }));
@@ -73,23 +76,22 @@ export class DifferencesView {
 
   /** Rows with their differences, the largest first. */
   rows() {
-    const nameOf = this.by === "function" ? functionOf : this.by === "layers" ? layersOf : (/** @type {string} */ text) => text;
-    const key = KEY_OF_ENGINE[this.by] || this.by;
+    const { of, nameOf } = JOINED[this.by] || { of: this.by, nameOf: (/** @type {string} */ text) => text };
     const data = /** @type {import("./files.js").Files} */ (this.data);
     const moved = this.by === "line" ? this.movedLines() : new Map();
     const [before, after] = [this.before, this.after].map((select, i) =>
-      rowsOfFile(data, this.fileOf(select), key, (text) => nameOf(i === 0 ? moved.get(text) ?? text : text)));
+      bytesOfFile(data, this.fileOf(select), of, (text) => nameOf(i === 0 ? moved.get(text) ?? text : text)));
     const cameFrom = new Map([...moved].map(([from, to]) => [to, from]));
     /** @type {DeltaRow[]} */
     const rows = [...new Set([...before.keys(), ...after.keys()])].map((name) => {
-      const was = before.get(name)?.bytes || 0;
-      const is = after.get(name)?.bytes || 0;
+      const was = before.get(name) || 0;
+      const is = after.get(name) || 0;
       return { key: name, before: was, after: is, delta: is - was, from: was ? cameFrom.get(name) || "" : "" };
     });
     return rows.sort((a, b) => Math.abs(b.delta) - Math.abs(a.delta) || b.after - a.after || (a.key < b.key ? -1 : 1));
   }
 
-  /** Where the lines of what is compared stand in the other file, if elsewhere: of the two that were given. */
+  /** The new location of each line that moved between the two given files. */
   movedLines() {
     const { moved, texts } = /** @type {import("./files.js").Files} */ (this.data);
     const [before, after] = [this.fileOf(this.before), this.fileOf(this.after)];
@@ -113,13 +115,9 @@ export class DifferencesView {
     this.sub.replaceChildren("From ", first, `, ${formatBytes(before)}, to `, second, `, ${formatBytes(after)}: ${signed(after - before, formatCount)} bytes`);
     this.sub.dataset.bytes = String(after - before);
     const most = rows.reduce((top, row) => Math.max(top, Math.abs(row.delta)), 1);
-    const heads = [["Change", "right"], ["", "share"], ["Before", "right wide"], ["After", "right"], [this.by, ""]];
-    const body = make("tbody");
-    const addRows = (/** @type {number} */ from, /** @type {number} */ to) => body.append(...rows.slice(from, to).map((row) => makeDeltaRow(row, most)));
-    addRows(0, ROWS_AT_FIRST);
-    this.table.replaceChildren(makeHead(heads), body);
+    const heads = [["Change", "right"], ["", "share"], ["Before", "right wide"], ["After", "right"], [this.model.titleOf(this.by), ""]];
+    fillRows(this.table, heads, rows, (row) => makeDeltaCells(row, most));
     this.table.hidden = rows.length === 0;
-    if (rows.length > ROWS_AT_FIRST) this.table.append(makeGrower(rows.length, heads.length, addRows));
     const sum = rows.reduce((total, row) => total + row.delta, 0);
     this.note.dataset.bytes = String(sum);
     const same = all.length - rows.length;
@@ -136,14 +134,9 @@ function functionOf(line) {
   return line.replace(/:\d+ \(/, " (");
 }
 
-/** @param {string} module */
-function layersOf(module) {
-  return module.replace(/\.\d+(?=\.|$)/g, ".*");
-}
-
 /**
  * @param {number} number
- * @param {(number: number) => string} format of what is not negative
+ * @param {(number: number) => string} format of a number that is not negative
  */
 function signed(number, format) {
   return (number > 0 ? "+" : number < 0 ? "\u2212" : "") + format(Math.abs(number));
@@ -158,12 +151,10 @@ function formatDelta(bytes) {
  * @param {DeltaRow} row
  * @param {number} most
  */
-function makeDeltaRow(row, most) {
-  const line = make("tr");
+function makeDeltaCells(row, most) {
   const kind = row.delta > 0 ? "more" : "less";
   const change = make("td", "right");
-  const text = make("b", "is-" + kind, formatDelta(row.delta));
-  change.append(text);
+  change.append(make("b", "is-" + kind, formatDelta(row.delta)));
   change.title = signed(row.delta, formatCount) + " bytes";
   // From the middle: more to the right, less to the left.
   const share = make("td", "share");
@@ -174,12 +165,7 @@ function makeDeltaRow(row, most) {
   bar.style.left = (row.delta > 0 ? 50 : 50 - width) + "%";
   swing.append(bar);
   share.append(swing);
-  const before = make("td", "right wide", formatBytes(row.before));
-  before.title = formatCount(row.before) + " bytes";
-  const after = make("td", "right", formatBytes(row.after));
-  after.title = formatCount(row.after) + " bytes";
-  const place = makePlace(row.key);
-  if (row.from) place.append(" ", make("span", "", "was "), make("bdi", "", shortName(row.from)));
-  line.append(change, share, before, after, place);
-  return line;
+  const location = makePlace(row.key);
+  if (row.from) location.append(" ", make("span", "", "was "), make("bdi", "", shortName(row.from)));
+  return [change, share, makeBytes(row.before, "right wide"), makeBytes(row.after), location];
 }

@@ -1,21 +1,23 @@
 // @ts-check
-// The files of the page, where it was made of several: peaks by phase, and rows of each one's peak.
+// The files of a page of several: their peaks by phase, and the rows of each peak.
 import { unpack } from "../data/columns.js";
 import { byId } from "../elements/dom.js";
 
 /**
  * @typedef {{name: string, bytes: number, seconds: number, step: number | null}} PhasePeak
  * @typedef {{label: string, file: string, rank: number | null, host: string, pid: number, peak_bytes: number,
- *   peak_seconds: number, phases: PhasePeak[], rows: Record<string, number[]>, rows_of_all: Record<string, number[]> | null, given: number, is_shown: boolean,
+ *   peak_seconds: number, phases: PhasePeak[], rows: Record<string, number[]>, given: number, is_shown: boolean,
  *   coordinates: Record<string, number>}} FileOfPage
  * @typedef {{label: string, bytes_above: number, rows: [string, number][]}} Outlier
- * @typedef {{files: FileOfPage[], texts: string[], job: {missing: string, outliers: Outlier[]} | null, moved: [number, number][]}} Files
+ * @typedef {{key: string, least: number, median: number, most: number, heaviest: string}} UnevenRow
+ * @typedef {{files: FileOfPage[], texts: string[], peaks: {least: number, median_bytes: number, most: number},
+ *   uneven: Record<string, number[]>, job: {missing: string, outliers: Outlier[]} | null, moved: [number, number][]}} Files
  */
 
 /** @type {Promise<Files> | null} */
 let filesOfPage = null;
 
-/** What was compared; null where the page is of one file. Unpacked when a tab first asks. */
+/** The compared files, unpacked at the first call; null on a page of one file. */
 export function readFiles() {
   if (!byId("files")) return null;
   filesOfPage ||= unpackFiles();
@@ -31,36 +33,47 @@ async function unpackFiles() {
 }
 
 /**
- * "step 1 backward": where a peak of the file lies, as far as phases say.
+ * "step 1 backward": the phase of the peak of a file; empty if it is unknown.
  * @param {FileOfPage} file
  */
-export function placeOfPeak(file) {
+export function phaseOfPeak(file) {
   const phase = file.phases.find((one) => one.bytes === file.peak_bytes && one.seconds === file.peak_seconds);
-  return phase ? placeOfPhase(phase) : "";
+  return phase ? textOfPhase(phase) : "";
 }
 
 /** @param {PhasePeak} phase */
-export function placeOfPhase(phase) {
+export function textOfPhase(phase) {
   return (phase.step === null ? "" : `step ${phase.step} `) + phase.name;
 }
 
 /**
- * Rows of a file by one key: bytes and blocks by text.
+ * The bytes of a file by one key: by text, with texts of the same name as one.
  * @param {Files} files
  * @param {FileOfPage} file
  * @param {string} by
  * @param {(text: string) => string} nameOf
  */
-export function rowsOfFile(files, file, by, nameOf) {
-  /** @type {Map<string, {bytes: number, count: number}>} */
+export function bytesOfFile(files, file, by, nameOf) {
+  /** @type {Map<string, number>} */
   const rows = new Map();
   const flat = file.rows[by] || [];
-  for (let i = 0; i < flat.length; i += 3) {
+  for (let i = 0; i < flat.length; i += 2) {
     const name = nameOf(files.texts[flat[i]]);
-    const row = rows.get(name) || { bytes: 0, count: 0 };
-    row.bytes += flat[i + 1];
-    row.count += flat[i + 2];
-    rows.set(name, row);
+    rows.set(name, (rows.get(name) || 0) + flat[i + 1]);
   }
   return rows;
+}
+
+/**
+ * Memory of each row of a key over all files, the most uneven first.
+ * @param {Files} files
+ * @param {string} by
+ * @returns {UnevenRow[]}
+ */
+export function unevenRows(files, by) {
+  const flat = files.uneven[by];
+  return Array.from({ length: flat.length / 5 }, (_, i) => {
+    const [text, least, median, most, file] = flat.slice(5 * i, 5 * i + 5);
+    return { key: files.texts[text], least, median, most, heaviest: files.files[file].label };
+  });
 }

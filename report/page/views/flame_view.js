@@ -1,14 +1,14 @@
 // @ts-check
-// The tab of the flame: what it is of, search, zoom, keyboard, and what is said about it.
-import { byId, hideTip, make, makeChoice, showTip } from "../elements/dom.js";
+// The tab of the flame: its choices, search, zoom, keyboard, and the text about it.
+import { byId, hideTip, make, makeButton, makeChoice, showTip } from "../elements/dom.js";
 import { Flame } from "../charts/flame.js";
 import { FlameTable } from "../charts/flame_table.js";
 import { formatBytes, formatCount, formatShare } from "../elements/format.js";
 import { chosenSet, makeKindChoice, sayKind, sumOf } from "./kinds.js";
 import { fillLegend } from "../elements/table.js";
 
-const FLAME_MODES = [["whole", "whole stack"], ["own", "own code"], ["module", "module first"],
-  ["operator", "operator first"], ["phase", "phase first"]];
+/** @type {[string, string][]} */
+const FRAME_MODES = [["whole", "whole stack"], ["own", "own code"]];
 
 export class FlameView {
   /**
@@ -39,52 +39,55 @@ export class FlameView {
     this.search.setAttribute("aria-label", "Find frames");
     this.found = make("span", "facts");
     this.search.oninput = () => this.show(this.colours);
-    this.out = make("button", "button", "Whole program");
-    this.out.type = "button";
-    this.out.onclick = () => this.zoomTo(0);
-    this.invert = make("button", "button", "Invert");
-    this.invert.type = "button";
-    this.invert.setAttribute("aria-pressed", "false");
-    this.invert.onclick = () => {
-      this.inverted = !this.inverted;
-      this.invert.setAttribute("aria-pressed", String(this.inverted));
-      this.flame = null;
-      this.show(this.colours);
-    };
+    this.out = makeButton("Whole program", () => this.zoomTo(0));
+    const invert = this.makeSwitch("Invert", false, (isOn) => (this.inverted = isOn));
     this.kinds = makeKindChoice(this.model, setKind);
-    tools.append(this.search, this.kinds, makeChoice("Flame of", /** @type {any} */ (FLAME_MODES), () => this.mode, (mode) => {
+    const native = this.makeSwitch("Native frames", true, (isOn) => (this.withNative = isOn));
+    native.hidden = !this.model.page.frames.some((/** @type {any} */ one) => one.is_native);
+    const keyModes = this.model.keys.map((key) => /** @type {[string, string]} */ ([key, key + " first"]));
+    tools.append(this.search, this.kinds, makeChoice("Flame of", [...FRAME_MODES, ...keyModes], () => this.mode, (mode) => {
       this.mode = mode;
-      this.flame = null;
-      this.show(this.colours);
+      this.remake();
     }), makeChoice("Widths are", [["bytes", "bytes"], ["blocks", "blocks"]], () => this.measure, (measure) => {
       this.measure = measure;
-      this.flame = null;
-      this.show(this.colours);
-    }), this.invert, this.out, this.found);
-    this.native = make("button", "button", "Native frames");
-    this.native.type = "button";
-    this.native.setAttribute("aria-pressed", "true");
-    this.native.hidden = !this.model.page.frames.some((/** @type {any} */ one) => one.is_native);
-    this.native.onclick = () => {
-      this.withNative = !this.withNative;
-      this.native.setAttribute("aria-pressed", String(this.withNative));
-      this.flame = null;
-      this.show(this.colours);
-    };
-    this.out.before(this.native);
+      this.remake();
+    }), invert, native, this.out, this.found);
     this.twin = new FlameTable((node) => this.zoomTo(node));
-    this.said = make("p", "say");
+    this.kindText = make("p", "say");
     this.canvas = make("canvas");
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute("role", "application");
     this.canvas.setAttribute("aria-label", "Stacks by what they hold. Arrow keys walk, Enter zooms in, Backspace zooms out. Below is the same as a table.");
-    this.frameSaid = make("p", "unseen");
-    this.frameSaid.setAttribute("aria-live", "polite");
+    this.frameText = make("p", "unseen");
+    this.frameText.setAttribute("aria-live", "polite");
     this.legend = make("ul");
     this.note = make("p", "note");
     this.note.id = "flame-sum";
-    byId("flame").append(tools, this.said, this.canvas, this.frameSaid, this.legend, this.note, this.twin.box);
+    byId("flame").append(tools, this.kindText, this.canvas, this.frameText, this.legend, this.note, this.twin.box);
     this.listen();
+  }
+
+  /**
+   * A button that is pressed or not.
+   * @param {string} text
+   * @param {boolean} isOn
+   * @param {(isOn: boolean) => void} change
+   */
+  makeSwitch(text, isOn, change) {
+    const button = makeButton(text, () => {
+      isOn = !isOn;
+      button.setAttribute("aria-pressed", String(isOn));
+      change(isOn);
+      this.remake();
+    });
+    button.setAttribute("aria-pressed", String(isOn));
+    return button;
+  }
+
+  /** Makes the tree again. */
+  remake() {
+    this.flame = null;
+    this.show(this.colours);
   }
 
   listen() {
@@ -110,7 +113,7 @@ export class FlameView {
       else return;
       event.preventDefault();
       event.stopPropagation();
-      this.frameSaid.textContent = this.textsOf(flame.current).join(", ");
+      this.frameText.textContent = this.textsOf(flame.current).join(", ");
       flame.draw(this.colours);
     };
   }
@@ -145,7 +148,7 @@ export class FlameView {
   }
 
   /**
-   * By context: what widths are.
+   * The widths, by context.
    * @param {import("../data/model.js").LiveSet} set
    */
   weightsOf(set) {
@@ -166,7 +169,7 @@ export class FlameView {
       this.leftOut = leftOut;
     }
     const { flame } = this;
-    flame.tree.measure(this.weightsOf(shown), model.columns.context_category);
+    flame.tree.measure(this.weightsOf(shown), model.numbers.category);
     if (flame.tree.total[flame.root] === 0) flame.root = 0;
     const { bytes: amount, count } = flame.search(this.search.value);
     this.found.textContent = this.search.value.trim()
@@ -174,15 +177,15 @@ export class FlameView {
     this.out.hidden = flame.root === 0;
     flame.draw(this.colours);
     this.kinds.refresh();
-    this.said.textContent = sayKind(model, shown);
-    this.said.hidden = model.kind === "now";
+    this.kindText.textContent = sayKind(model, shown);
+    this.kindText.hidden = model.kind === "now";
     fillLegend(this.legend, model.categories(shown), model.page.categories);
-    const what = this.mode === "own" ? "frames outside your code" : "frames that only pass a call on";
+    const frames = this.mode === "own" ? "frames outside your code" : "frames that only pass a call on";
     this.twin.fill(flame, (amount) => this.format(amount));
     this.note.dataset.bytes = String(sumOf(shown.bytes));
     this.note.dataset.total = String(flame.tree.total[0]);
     this.note.textContent = `Widths are ${this.measure}${model.kind === "now" ? " held at the moment above" : ""}. Coloured frames are of one category, grey ones of several.` +
-      (this.leftOut ? ` Left out: ${formatCount(this.leftOut)} ${what}.` : "") +
+      (this.leftOut ? ` Left out: ${formatCount(this.leftOut)} ${frames}.` : "") +
       (flame.tree.joined ? ` The ${formatCount(flame.tree.joined)} smallest frames are joined, one \u201cother\u201d for each caller, with their exact sum.` : "");
   }
 }

@@ -9,8 +9,6 @@ import { fillTable } from "../elements/table.js";
 
 /** @typedef {import("../data/model.js").Row} Row */
 
-const LINE_KEYS = ["line", "stack", "function", "file", "module", "operator", "category", "phase", "lifetime"];
-
 export class LinesView {
   /**
    * @param {import("../data/model.js").Model} model
@@ -31,16 +29,16 @@ export class LinesView {
     this.search.setAttribute("aria-label", "Find rows");
     this.search.oninput = () => this.show();
     this.kinds = makeKindChoice(this.model, setKind);
-    this.keys = makeChoice("Rows are", LINE_KEYS.map((key) => [key, key]), () => this.by, (key) => {
+    this.keys = makeChoice("Rows are", ["line", "stack", "function", "file", ...this.model.keys], () => this.by, (key) => {
       this.by = key;
       this.show();
     });
     tools.append(this.search, this.kinds, this.keys);
-    this.said = make("p", "say");
+    this.kindText = make("p", "say");
     this.table = make("table");
     this.note = make("p", "note");
     this.note.id = "sum";
-    byId("lines").append(tools, this.said, this.table, this.note);
+    byId("lines").append(tools, this.kindText, this.table, this.note);
   }
 
   show() {
@@ -51,8 +49,8 @@ export class LinesView {
     const all = model.rows(this.by, shown);
     const rows = wanted ? all.filter((row) => this.textsOf(row).some((text) => text.toLowerCase().includes(wanted))) : all;
     this.kinds.refresh();
-    this.said.textContent = sayKind(model, shown);
-    this.said.hidden = model.kind === "now";
+    this.kindText.textContent = sayKind(model, shown);
+    this.kindText.hidden = model.kind === "now";
     fillTable(this.table, rows, { total: total || 1, categories: model.page.categories, name: this.by, more: (row) => this.moreOf(row) });
     const sum = rows.reduce((bytes, row) => bytes + row.bytes, 0);
     this.note.dataset.bytes = String(sum);
@@ -73,7 +71,7 @@ export class LinesView {
   }
 
   /**
-   * What a search looks at.
+   * The texts that a search looks at.
    * @param {Row} row
    */
   textsOf(row) {
@@ -81,7 +79,7 @@ export class LinesView {
   }
 
   /**
-   * What stands below the name of a row.
+   * The elements below the name of a row.
    * @param {Row} row
    */
   moreOf(row) {
@@ -96,7 +94,7 @@ export class LinesView {
 }
 
 /**
- * The operators that asked for the memory of a line, as the terminal shows them: the largest one,
+ * The operators that requested the memory of a line, as the terminal shows them: the largest one,
  * and how many more.
  * @param {Row} row
  * @param {string[]} names

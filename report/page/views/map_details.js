@@ -1,13 +1,13 @@
 // @ts-check
-// What is said about the part of the map that is chosen, or under the pointer: a block, or a hole
+// The text about the part of the map that is chosen, or under the pointer: a block, or a hole
 // and why its segment is not given back.
-import { classOf, make, makePlaceText, shortName } from "../elements/dom.js";
+import { classOf, make, makeButton, makePlaceText, shortName } from "../elements/dom.js";
 import { formatBytes, formatCount, formatSeconds, formatSpan } from "../elements/format.js";
 import { makeSource } from "../elements/source.js";
 import { makeStack } from "../elements/stack.js";
 import { ownersOf } from "../data/reserved.js";
 import { poolName } from "../charts/segment_rows.js";
-import { saidOf } from "./map_figures.js";
+import { textsOfCause } from "./map_figures.js";
 
 /** @typedef {import("../charts/segment_map.js").MapPart} MapPart */
 /** @typedef {import("../data/allocator_history.js").AllocatorState} AllocatorState */
@@ -32,15 +32,15 @@ export function factsOf(model, block, seconds) {
   const context = columns.block_context[block];
   const made = columns.block_made[block] * page.tick_seconds;
   const lived = columns.block_lived[block];
-  const place = model.placeAt(made);
+  const phase = model.phaseAt(made);
   return {
     context,
     line: page.lines[columns.context_line[context]],
-    category: page.categories[columns.context_category[context]],
-    module: page.modules[columns.context_module[context]],
-    operation: page.operations[columns.context_operation[context]],
+    category: model.nameOf("category", context),
+    module: model.nameOf("module", context),
+    operator: model.nameOf("operator", context),
     requested: columns.block_bytes[block] - columns.block_rounding[block],
-    age: `${formatSpan(Math.max(0, seconds - made))}, made at ${formatSeconds(made)}${place ? ", " + place : ""}`,
+    age: `${formatSpan(Math.max(0, seconds - made))}, made at ${formatSeconds(made)}${phase ? ", " + phase : ""}`,
     freed: lived ? `at ${formatSeconds(made + (lived - 1) * page.tick_seconds)}, after ${formatSpan((lived - 1) * page.tick_seconds)}` : "not before the program ended",
   };
 }
@@ -55,15 +55,15 @@ export function factsOf(model, block, seconds) {
 export function tipOfPart(model, state, part, seconds) {
   const stream = model.page.streams[part.segment.stream] || "unknown stream";
   if (part.block < 0) {
-    const [name, what] = saidOf(part.cause);
-    return [{ text: `${name}: ${bothBytes(part.bytes)} free` }, { text: what }, { text: `${stream}, ${hex(part.address)}` }];
+    const [name, meaning] = textsOfCause(part.cause);
+    return [{ text: `${name}: ${bothBytes(part.bytes)} free` }, { text: meaning }, { text: `${stream}, ${hex(part.address)}` }];
   }
   const facts = factsOf(model, state.blocks[part.block], seconds);
   const rows = [{ text: shortName(facts.line.key), kind: classOf(facts.category) },
     { text: `${bothBytes(part.bytes)}, ${facts.category}` }];
   if (facts.module) rows.push({ text: shortName(facts.module) });
   rows.push({ text: `age ${facts.age}` }, { text: `${stream}, ${hex(part.address)}` });
-  if (state.waiting[part.block]) rows.push({ text: saidOf("waiting")[1] });
+  if (state.waiting[part.block]) rows.push({ text: textsOfCause("waiting")[1] });
   return rows;
 }
 
@@ -89,7 +89,7 @@ export class MapDetails {
     if (!part) {
       if (this.isEmpty) return;
       this.isEmpty = true;
-      this.box.replaceChildren(make("h2", "", "A block or a hole"), make("p", "note", "Choose one in the map: with the pointer, or with the arrow keys. Here stands what it is, and why its segment is not given back."));
+      this.box.replaceChildren(make("h2", "", "A block or a hole"), make("p", "note", "Choose one in the map: with the pointer, or with the arrow keys. Its description appears here, with the reason why its segment is not given back."));
       return;
     }
     this.isEmpty = false;
@@ -102,18 +102,16 @@ export class MapDetails {
     const facts = factsOf(model, state.blocks[part.block], seconds);
     const title = make("h2");
     title.append(makePlaceText(facts.line.key));
-    const rows = [["Size", bothBytes(part.bytes)], ["Asked for", bothBytes(facts.requested)],
-      ["Category", facts.category + (state.waiting[part.block] ? ", freed, in use by another stream" : "")], ["Module", facts.module], ["Operator", facts.operation], ["Age", facts.age],
+    const rows = [["Size", bothBytes(part.bytes)], ["Requested", bothBytes(facts.requested)],
+      ["Category", facts.category + (state.waiting[part.block] ? ", freed, in use by another stream" : "")], ["Module", facts.module], ["Operator", facts.operator], ["Age", facts.age],
       ["Freed", facts.freed], ["Stream", model.page.streams[part.segment.stream] || "unknown stream"], ["Address", hex(part.address)]];
-    const show = make("button", "link", "Show this line in Lines");
-    show.type = "button";
-    show.onclick = () => this.showLine(facts.line.key);
+    const show = makeButton("Show this line in Lines", () => this.showLine(facts.line.key), "link");
     const more = [makeSource(model.page, facts.line), makeStack(model.stackOf(facts.context))].filter((one) => one);
     return [title, makeFacts(rows), show, ...more, this.makePast(part.address)];
   }
 
   /**
-   * Which blocks lay over an address, at any time that the page has; looked for when asked.
+   * The blocks that lay over an address, at any time that the page has; searched when the list opens.
    * @param {number} address
    */
   makePast(address) {
@@ -137,8 +135,8 @@ export class MapDetails {
 
   /** @param {MapPart} part */
   makeHole(part) {
-    const [name, what, change] = saidOf(part.cause);
-    return [make("h2", "", `${formatBytes(part.bytes)} free: ${name}`), make("p", "", `${what} ${change}`),
+    const [name, meaning, change] = textsOfCause(part.cause);
+    return [make("h2", "", `${formatBytes(part.bytes)} free: ${name}`), make("p", "", `${meaning} ${change}`),
       makeFacts([["Size", bothBytes(part.bytes)], ["Stream", this.model.page.streams[part.segment.stream] || "unknown stream"], ["Address", hex(part.address)]])];
   }
 
@@ -174,9 +172,9 @@ function sayWhy(segment, count, hasWaiting) {
   if (segment.isPoolUsed) return "Not given back while its pool is in use, whatever lies in it.";
   const waits = hasWaiting ? " Blocks that other streams still use come back by themselves." : "";
   if (!count) return (hasWaiting ? "No live block is in it." : "No block is in it: torch.cuda.empty_cache() gives it back.") + waits;
-  const whose = count === 1 ? "this line" : `these ${formatCount(count)} lines`;
+  const owners = count === 1 ? "this line" : `these ${formatCount(count)} lines`;
   const unit = segment.isExpandable ? ` Units of ${formatBytes(segment.unit)} without a block can go back, the others cannot.` : "";
-  return `Not given back because of live blocks of ${whose}.${unit}${waits}`;
+  return `Not given back because of live blocks of ${owners}.${unit}${waits}`;
 }
 
 /** @param {string[][]} rows */

@@ -1,12 +1,12 @@
 // @ts-check
-// Beside the map: who has the whole device at that moment, and what the run would need under other
+// Beside the map: the users of the whole device at that moment, and the needs of the run under other
 // settings of torch's allocator. Both are figures of the engine.
 import { make, makePlaceText } from "../elements/dom.js";
 import { formatBytes, formatCount, formatSeconds, formatShare } from "../elements/format.js";
-import { makeHead, makeLegendItem } from "../elements/table.js";
+import { fillRows, makeBytes, makeLegendItem } from "../elements/table.js";
 
 const MOST_SETTINGS = 10;
-/** Tokens whose distances are tested for categories. */
+/** Tokens of categories: tests check their distances. */
 const PART_KINDS = { torch: "unused", library: "temporary", pool: "cache", graphs: "optimizer-state", context: "kept", rounding: "activation", others: "buffer" };
 const UNEXPLAINED = "communication";
 
@@ -94,12 +94,10 @@ export function makeWhatIf(whatif) {
   }
   title.append(make("small", "", `of torch\u2019s allocator: this run made again, all ${formatCount(whatif.segment_events)} events of segments were equal`));
   const heads = [["Reserved at most", "right"], ["Change", "right"], ["Calls", "right wide"], ["Retries", "right wide"], ["PYTORCH_CUDA_ALLOC_CONF", ""]];
-  const body = make("tbody");
   const base = whatif.recorded.reserved_peak_bytes;
-  body.append(makeSetting(whatif.recorded, base, "as recorded" + (whatif.recorded.settings ? `: ${whatif.recorded.settings}` : "")));
-  for (const run of whatif.runs.slice(0, MOST_SETTINGS)) body.append(makeSetting(run, base, run.settings || "the default"));
   const table = make("table", "rows");
-  table.append(makeHead(heads), body);
+  const runs = [whatif.recorded, ...whatif.runs.slice(0, MOST_SETTINGS)];
+  fillRows(table, heads, runs, (run, row) => makeSetting(run, base, run === whatif.recorded, row));
   box.append(table, make("p", "note", "Calls: how often the device is asked for memory or given some back. Holds while the program asks for the same blocks in the same order. peakline whatif --set TEXT FILE tries another one."));
   return box;
 }
@@ -107,14 +105,13 @@ export function makeWhatIf(whatif) {
 /**
  * @param {any} run
  * @param {number} base bytes
- * @param {string} text
+ * @param {boolean} isRecorded
+ * @param {HTMLElement} row
  */
-function makeSetting(run, base, text) {
-  const row = make("tr");
+function makeSetting(run, base, isRecorded, row) {
+  const text = isRecorded ? "as recorded" + (run.settings ? `: ${run.settings}` : "") : run.settings || "the default";
   row.dataset.bytes = String(run.reserved_peak_bytes);
   row.dataset.settings = run.settings;
-  const peak = make("td", "right", formatBytes(run.reserved_peak_bytes));
-  peak.title = formatCount(run.reserved_peak_bytes) + " bytes";
   const more = run.reserved_peak_bytes - base;
   const change = make("td", "right", more ? `${more > 0 ? "+" : "\u2212"}${formatBytes(Math.abs(more))}` : "");
   change.title = more ? `${formatShare(Math.abs(more) / base)} of the recorded run` : "";
@@ -122,6 +119,5 @@ function makeSetting(run, base, text) {
   const place = make("td", "place");
   place.append(make("bdi", "", text.slice(0, 400)));
   if (run.oom) place.append(" ", make("b", "", "out of memory"), ` at ${formatSeconds(run.oom.seconds)}: `, makePlaceText(run.oom.location));
-  row.append(peak, change, make("td", "right wide", formatCount(run.device_allocs + run.device_frees)), make("td", "right wide", formatCount(run.retries)), place);
-  return row;
+  return [makeBytes(run.reserved_peak_bytes), change, make("td", "right wide", formatCount(run.device_allocs + run.device_frees)), make("td", "right wide", formatCount(run.retries)), place];
 }

@@ -1,18 +1,18 @@
 // @ts-check
-// Beside the map: the bar of causes, which sums to what is reserved, and the lines that pin segments.
-import { make, makePlaceText } from "../elements/dom.js";
+// Beside the map: the bar of causes, which sums to the reserved bytes, and the lines that pin segments.
+import { make, makeButton, makePlaceText } from "../elements/dom.js";
 import { formatBytes, formatCount, formatShare, formatSpan } from "../elements/format.js";
 import { paintCause } from "../elements/hatch.js";
 import { makeSource } from "../elements/source.js";
-import { makeAmount, makeGrower, makeHead, makePlace, ROWS_AT_FIRST } from "../elements/table.js";
+import { fillRows, makeAmount, makeBytes, makePlace } from "../elements/table.js";
 import { medianOf } from "../data/median.js";
 import { CAUSES } from "../data/reserved.js";
 
 /** @typedef {import("../data/reserved.js").Pin} Pin */
 
-/** What each cause is, and what to do about it. */
-export const SAID_OF = {
-  live: ["live", "In blocks of the program.", "The tab Lines says which lines hold them."],
+/** Name, meaning and remedy of each cause. */
+const CAUSE_TEXTS = {
+  live: ["live", "In blocks of the program.", "The tab Lines shows the lines that hold them."],
   waiting: ["waiting", "Freed, but another stream may still use it (record_stream).", "It comes back when the work of that stream is done: wait for it earlier, or free later."],
   whole: ["whole", "Segments without a block: a cache for later requests, no fragmentation.", "torch.cuda.empty_cache() returns them, and torch does so by itself before it runs out of memory."],
   pinned: ["pinned", "Free, but beside live blocks in the same segment.", "It serves smaller requests of its stream. To give it back, the blocks of the lines below must go; expandable_segments:True has little of it."],
@@ -21,7 +21,7 @@ export const SAID_OF = {
   private: ["private", "Free in pools of CUDA graphs or of the program (MemPool): no other request may use it.", "Let graphs share one pool, or delete those that are not replayed any more."],
 };
 
-/** @typedef {keyof typeof SAID_OF} Cause */
+/** @typedef {keyof typeof CAUSE_TEXTS} Cause */
 
 /** Lines that keep nothing alone are listed up to this. */
 const FEWEST_PINS = 8;
@@ -30,7 +30,7 @@ const FEWEST_PINS = 8;
 const sayMore = (count) => (count ? `${formatCount(count)} more lines only share segments with others. ` : "");
 
 /** @param {string} cause */
-export const saidOf = (cause) => SAID_OF[/** @type {Cause} */ (cause)];
+export const textsOfCause = (cause) => CAUSE_TEXTS[/** @type {Cause} */ (cause)];
 
 export class CausesPanel {
   constructor() {
@@ -51,11 +51,11 @@ export class CausesPanel {
       const part = this.makeSwatch(cause);
       part.style.flexGrow = String(found.bytes[cause]);
       bar.append(part);
-      const [name, what, change] = saidOf(cause);
+      const [name, meaning, change] = textsOfCause(cause);
       const term = make("dt");
       term.dataset.cause = cause;
       term.append(this.makeSwatch(cause), name, " ", makeAmount(found.bytes[cause]), " " + formatShare(found.bytes[cause] / found.reserved));
-      list.append(term, make("dd", "", [what, cause === "live" ? sayParts(found) : "", change].filter((text) => text).join(" ")));
+      list.append(term, make("dd", "", [meaning, cause === "live" ? sayParts(found) : "", change].filter((text) => text).join(" ")));
     }
     this.box.replaceChildren(bar, list);
   }
@@ -76,8 +76,8 @@ export class CausesPanel {
 /** @param {ReturnType<typeof import("../data/reserved.js").findCauses>} found */
 function sayParts(found) {
   const parts = [[found.rounding, "rounding to 512 bytes"], [found.divisions, "rounding by roundup_power2_divisions"], [found.unsplit, "remainders too small to be split off"]];
-  const said = parts.filter(([bytes]) => bytes).map(([bytes, what]) => `${formatBytes(Number(bytes))} is ${what}`);
-  return said.length ? `Of it ${said.join(", ")}.` : "";
+  const texts = parts.filter(([bytes]) => bytes).map(([bytes, reason]) => `${formatBytes(Number(bytes))} is ${reason}`);
+  return texts.length ? `Of it ${texts.join(", ")}.` : "";
 }
 
 export class PinsPanel {
@@ -91,8 +91,8 @@ export class PinsPanel {
     this.table = make("table", "rows");
     this.sets = make("div", "sets");
     this.note = make("p", "note");
-    this.title = make("h2", "", "What pins segments");
-    this.title.append(make("small", "", "what would go back to the device without a line\u2019s blocks, beyond empty_cache()"));
+    this.title = make("h2", "", "Lines that pin segments");
+    this.title.append(make("small", "", "memory that would go back to the device without a line\u2019s blocks, beyond empty_cache()"));
     this.box = make("div");
     this.box.append(this.title, this.table, this.sets, this.note);
   }
@@ -101,13 +101,9 @@ export class PinsPanel {
   fill(pins) {
     const heads = [["Goes back", "right"], ["Of it free", "right"], ["Shared", "right wide"], ["Own", "right wide"], ["Blocks", "right wide"],
       ["Live for", "right wide"], ["Freed", "right wide"], ["Line", ""], ["", ""]];
-    const body = make("tbody");
     const all = pins.lines.filter((pin) => pin.sole || pin.shared);
     const rows = all.slice(0, Math.max(FEWEST_PINS, all.filter((pin) => pin.sole).length));
-    const add = (/** @type {number} */ from, /** @type {number} */ to) => body.append(...rows.slice(from, to).map((pin) => this.makeRow(pin)));
-    add(0, Math.min(rows.length, ROWS_AT_FIRST));
-    this.table.replaceChildren(makeHead(heads), body);
-    if (rows.length > ROWS_AT_FIRST) this.table.append(makeGrower(rows.length, heads.length, add));
+    fillRows(this.table, heads, rows, (pin, row) => this.makeCells(pin, row));
     this.table.hidden = !rows.length;
     this.sets.replaceChildren(...pins.sets.map((set) => this.makeSet(set)));
     this.note.textContent = rows.length
@@ -115,30 +111,24 @@ export class PinsPanel {
       : "No line keeps a segment: what is free here goes back with torch.cuda.empty_cache().";
   }
 
-  /** @param {Pin} pin */
-  makeRow(pin) {
+  /**
+   * @param {Pin} pin
+   * @param {HTMLElement} row
+   */
+  makeCells(pin, row) {
     const { page } = this.model;
-    const row = make("tr");
     const line = page.lines[pin.line];
     const lives = this.livesOf(pin);
     row.dataset.sole = String(pin.sole);
-    const place = makePlace(line.key);
+    const location = makePlace(line.key);
     const source = makeSource(page, line);
-    if (source) place.append(source);
-    const show = make("button", "link", "in the map");
-    show.type = "button";
+    if (source) location.append(source);
+    const show = makeButton("in the map", () => this.highlight(pin.line), "link");
     show.setAttribute("aria-label", "Show the blocks of this line in the map");
-    show.onclick = () => this.highlight(pin.line);
     const last = make("td");
     last.append(show);
-    const amount = (/** @type {number} */ bytes, kind = "right") => {
-      const cell = make("td", kind, formatBytes(bytes));
-      cell.title = formatCount(bytes) + " bytes";
-      return cell;
-    };
-    row.append(amount(pin.sole), amount(pin.soleFree), amount(pin.shared, "right wide"), amount(pin.own, "right wide"),
-      make("td", "right wide", formatCount(pin.blocks.length)), make("td", "right wide", lives.median), make("td", "right wide", lives.freed), place, last);
-    return row;
+    return [makeBytes(pin.sole), makeBytes(pin.soleFree), makeBytes(pin.shared, "right wide"), makeBytes(pin.own, "right wide"),
+      make("td", "right wide", formatCount(pin.blocks.length)), make("td", "right wide", lives.median), make("td", "right wide", lives.freed), location, last];
   }
 
   /** @param {Pin} pin */

@@ -6,7 +6,7 @@ import { formatBytes, formatSeconds } from "../elements/format.js";
 /** @typedef {import("../data/allocator_history.js").AllocatorHistory} AllocatorHistory */
 /** @typedef {import("../data/allocator_history.js").MapMoment} MapMoment */
 
-/** Which name a state with several has. */
+/** The kinds of moments in their order: the first one names a state that has several. */
 const RANKS = ["refused", "peak", "reserved", "end", "phase"];
 
 export class MapMoments {
@@ -18,23 +18,23 @@ export class MapMoments {
     this.model = model;
     this.history = history;
     this.list = history.moments.filter((one, i, all) => all.findIndex((other) => other.change === one.change && other.kind === one.kind) === i);
-    // A change that was asked for, while the window is this one.
+    // The chosen change, while the window is this one.
     /** @type {{change: number, window: any, moment: MapMoment | null} | null} */
-    this.asked = null;
+    this.chosen = null;
   }
 
   /** How many changes the shown state has. */
   get change() {
     const { model, history } = this;
-    if (this.asked && this.asked.window === model.window) return this.asked.change;
-    this.asked = null;
+    if (this.chosen && this.chosen.window === model.window) return this.chosen.change;
+    this.chosen = null;
     if (!history.hasEveryEvent) return this.nearest().change;
     const peak = this.list.find((one) => one.kind === "peak");
     if (peak && model.point === model.page.peak.point) return peak.change;
     return history.changeAt(model.columns.point_begin[model.point] + model.columns.point_peak_offset[model.point]);
   }
 
-  /** Of the moments with a name, the one nearest to the bar's. */
+  /** The moment with a name that is nearest to the one of the bar. */
   nearest() {
     const { model } = this;
     if (!model.window) return this.list.find((one) => one.kind === "peak") || this.list[0];
@@ -42,19 +42,19 @@ export class MapMoments {
     return this.list.reduce((best, one) => (Math.abs(one.seconds - seconds) < Math.abs(best.seconds - seconds) ? one : best));
   }
 
-  /** Those to choose from: a long run is also known at times without a name. */
+  /** The moments with a name; a long run also has some without one. */
   get names() {
     return this.list.filter((one) => one.kind !== "time");
   }
 
   /**
-   * The moment that was asked for, else the one of these that says most.
+   * The chosen moment, else the first of these by RANKS.
    * @param {number} change
    */
   named(change) {
     const found = this.names.filter((one) => one.change === change);
-    const asked = this.asked && this.asked.window === this.model.window ? this.asked.moment : null;
-    if (asked && found.includes(asked)) return asked;
+    const chosen = this.chosen && this.chosen.window === this.model.window ? this.chosen.moment : null;
+    if (chosen && found.includes(chosen)) return chosen;
     return found.sort((a, b) => RANKS.indexOf(a.kind) - RANKS.indexOf(b.kind))[0];
   }
 
@@ -102,7 +102,7 @@ export class MapMoments {
   }
 
   /**
-   * What the last change did.
+   * The last change in words.
    * @param {number} change
    */
   sayLast(change) {

@@ -1,11 +1,11 @@
 // @ts-check
 // The tab of the map: torch's segments with their blocks and holes at the moment shown, why every
-// reserved byte is there, what pins segments, who has the rest of the device.
-import { byId, classOf, hideTip, make, makeChoice, makeZoomButtons, showTip } from "../elements/dom.js";
+// reserved byte is there, the lines that pin segments, the rest of the device.
+import { byId, classOf, hideTip, make, makeButton, makeChoice, makeZoomButtons, showTip } from "../elements/dom.js";
 import { formatBytes, formatCount, formatSeconds } from "../elements/format.js";
 import { makeAmount, makeLegendItem } from "../elements/table.js";
 import { AllocatorHistory } from "../data/allocator_history.js";
-import { lookAt, LOOKS } from "../data/block_looks.js";
+import { lookAt } from "../data/block_looks.js";
 import { CAUSES, findCauses, findPins } from "../data/reserved.js";
 import { SegmentMap } from "../charts/segment_map.js";
 import { WIDTHS } from "../charts/segment_rows.js";
@@ -87,14 +87,12 @@ export class MapView {
     tools.append(label);
     if (this.moments?.history.hasEveryEvent) {
       for (const [text, step, name] of /** @type {[string, number, string][]} */ ([["\u2039", -1, "One event back"], ["\u203a", 1, "One event on"]])) {
-        const button = make("button", "button", text);
-        button.type = "button";
+        const button = makeButton(text, () => this.stepEvent(step));
         button.setAttribute("aria-label", name);
-        button.onclick = () => this.stepEvent(step);
         tools.append(button);
       }
     }
-    tools.append(makeChoice("Blocks are coloured by", /** @type {[string, string][]} */ (LOOKS), () => this.by, (by) => {
+    tools.append(makeChoice("Blocks are coloured by", [...this.model.rowKeys, "age"], () => this.by, (by) => {
       this.by = by;
       this.look = null;
       this.show(this.colours);
@@ -103,10 +101,8 @@ export class MapView {
       this.draw();
     }));
     tools.append(...makeZoomButtons((factor) => this.zoom(factor)));
-    this.whole = make("button", "button", "All lines");
-    this.whole.type = "button";
+    this.whole = makeButton("All lines", () => this.highlight(-1));
     this.whole.hidden = true;
-    this.whole.onclick = () => this.highlight(-1);
     tools.append(this.whole);
     return tools;
   }
@@ -147,7 +143,7 @@ export class MapView {
     this.draw();
   }
 
-  /** @param {number} line whose blocks stand out; -1: all */
+  /** @param {number} line with highlighted blocks; -1: all */
   highlight(line) {
     if (!this.map) return;
     this.map.line = line;
@@ -221,7 +217,7 @@ export class MapView {
     this.title.dataset.bytes = String(found.reserved);
     const { length } = state.segments;
     this.sub.textContent = [named ? moments.nameOf(named) : "", `${formatCount(length)} ${length === 1 ? "segment" : "segments"}`,
-      model.placeAt(seconds), formatSeconds(seconds), named || !moments.history.hasEveryEvent ? "" : moments.sayLast(state.change)].filter((text) => text).join(" \u00b7 ");
+      model.phaseAt(seconds), formatSeconds(seconds), named || !moments.history.hasEveryEvent ? "" : moments.sayLast(state.change)].filter((text) => text).join(" \u00b7 ");
     const free = CAUSES.slice(2).reduce((sum, cause) => sum + found.bytes[cause], 0);
     this.lead.replaceChildren(makeAmount(found.bytes.live + found.bytes.waiting), ` in ${formatCount(state.blocks.length)} blocks, `, makeAmount(free),
       ` free inside segments in ${formatCount(found.holes)} holes; the largest is `, makeAmount(found.largestHole), ".");

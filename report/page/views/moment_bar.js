@@ -1,8 +1,9 @@
 // @ts-check
 // The moment that the tabs show: the bar above them, the sentence about it, and how a timeline
 // chooses another one.
-import { byId, hideTip, make, showTip } from "../elements/dom.js";
-import { formatBytes, formatCount, formatSeconds } from "../elements/format.js";
+import { byId, hideTip, make, makeButton, showTip } from "../elements/dom.js";
+import { formatBytes, formatSeconds } from "../elements/format.js";
+import { makeAmount } from "../elements/table.js";
 import { Timeline } from "../charts/timeline.js";
 
 /** @typedef {(window: {from: number, to: number} | null) => void} SetWindow in moments */
@@ -48,7 +49,7 @@ function showMoment(line, event) {
   const moment = Math.floor(best / model.ratio);
   /** @type {{text: string, kind?: string}[]} */
   const rows = [{ text: `${formatBytes(model.high[best])} at ${formatSeconds(model.peakAt[best])}` }];
-  const place = model.placeAt(model.peakAt[best]);
+  const place = model.phaseAt(model.peakAt[best]);
   if (place) rows.push({ text: place });
   const { names, kinds } = line.layers;
   const parts = line.partsOf(column);
@@ -86,19 +87,15 @@ export class MomentBar {
     const { model } = this;
     const say = byId("say");
     const { window } = model;
-    const amount = make("b", "", formatBytes(model.bytes));
-    amount.dataset.bytes = String(model.bytes);
+    const amount = makeAmount(model.bytes);
     amount.dataset.seconds = String(model.peakAt[model.point]);
-    amount.title = formatCount(model.bytes) + " bytes";
-    const place = model.placeAt(model.peakAt[model.point]);
-    const at = ` at ${formatSeconds(model.peakAt[model.point])}${place ? ", " + place : ""}.`;
+    const phase = model.phaseAt(model.peakAt[model.point]);
+    const at = ` at ${formatSeconds(model.peakAt[model.point])}${phase ? ", " + phase : ""}.`;
     const bar = byId("bar");
     if (!window) {
       say.replaceChildren("Showing ", make("b", "", model.page.is_part ? "the highest moment of this part of the run" : "the peak of the whole run"), ": ", amount, at + " Drag below to look elsewhere.");
     } else {
-      const back = make("button", "link", "Back to the peak");
-      back.type = "button";
-      back.onclick = () => this.setWindow(null);
+      const back = makeButton("Back to the peak", () => this.setWindow(null), "link");
       const span = `${formatSeconds(model.secondsOf(window.from))} to ${formatSeconds(model.secondsOf(window.to))}`;
       say.replaceChildren("Showing the highest moment of ", make("b", "", span), ": ", amount, at, back);
     }

@@ -1,13 +1,11 @@
 // @ts-check
-// The tab of requests that the device could not serve: what was asked, what was free, what held the
+// The tab of requests that the device could not serve: their size, the free memory, the users of the
 // rest. The engine took these figures at the request itself, so they are exact however few moments
 // the page keeps.
-import { byId, classOf, make, makePlaceText } from "../elements/dom.js";
+import { byId, classOf, make, makeButton, makePlaceText } from "../elements/dom.js";
 import { formatBytes, formatCount, formatSeconds, formatShare } from "../elements/format.js";
 import { makeSource } from "../elements/source.js";
 import { fillTable, makeAmount } from "../elements/table.js";
-
-const MOST_LISTED = 1000;  // as kMaxRefused of the engine
 
 export class OomView {
   /**
@@ -43,8 +41,8 @@ export class OomView {
     const label = make("label", "", "Refused request ");
     const select = make("select");
     this.list.forEach((/** @type {any} */ one, /** @type {number} */ i) => {
-      const place = this.model.placeAt(one.seconds);
-      const option = make("option", "", `${i + 1} of ${formatCount(this.list.length)}: ${formatBytes(one.requested_bytes)} at ${formatSeconds(one.seconds)}${place ? ", " + place : ""}`.slice(0, 120));
+      const phase = this.model.phaseAt(one.seconds);
+      const option = make("option", "", `${i + 1} of ${formatCount(this.list.length)}: ${formatBytes(one.requested_bytes)} at ${formatSeconds(one.seconds)}${phase ? ", " + phase : ""}`.slice(0, 120));
       option.value = String(i);
       select.append(option);
     });
@@ -55,28 +53,27 @@ export class OomView {
     };
     label.append(select);
     tools.append(label);
-    if (this.list.length === MOST_LISTED) tools.append(make("span", "facts", `The first ${formatCount(MOST_LISTED)} are listed.`));
+    if (this.list.length === this.model.page.most_refused) tools.append(make("span", "facts", `The first ${formatCount(this.list.length)} are listed.`));
     return tools;
   }
 
   fill() {
     const one = this.list[this.chosen];
     const { page } = this.model;
-    const place = this.model.placeAt(one.seconds);
+    const phase = this.model.phaseAt(one.seconds);
     const total = Number(page.run.meta[`device.${one.device}.total_bytes`]) || 0;
-    const facts = [place, formatSeconds(one.seconds), total ? `device of ${formatBytes(total)}` : ""].filter((text) => text);
+    const facts = [phase, formatSeconds(one.seconds), total ? `device of ${formatBytes(total)}` : ""].filter((text) => text);
     const lead = make("p", "lead");
-    lead.append(makePlaceText(one.key), " asked the device for ", makeAmount(one.requested_bytes), "; ", makeAmount(one.free_bytes), " was free.");
+    lead.append(makePlaceText(one.key), " asked the device for ", makeAmount(one.requested_bytes), "; ", makeAmount(one.room_bytes), ` ${one.room}.`);
     const source = makeSource(page, one);
     if (source) source.open = true;
     this.body.replaceChildren(make("h2", "big", `${formatBytes(one.requested_bytes)} refused`), make("p", "sub", facts.join(" \u00b7 ")),
-      lead, source || "", make("p", "lead", sayChange(one)), ...this.makeDevice(one, total), ...this.makeLines(one), this.makeMoment(one));
-    const unused = sayUnused(one);
-    if (unused) this.body.querySelector(".legend").after(make("p", "note", unused));
+      lead, source || "", make("p", "lead", one.change), ...this.makeDevice(one, total), ...this.makeLines(one), this.makeMoment(one));
+    if (one.unused) this.body.querySelector(".legend").after(make("p", "note", one.unused));
   }
 
   /**
-   * Who had the device then: what was live by category, torch's rest, others, free.
+   * The users of the device then: live blocks by category, the rest of torch, others, free memory.
    * @param {any} one
    * @param {number} total
    */
@@ -129,15 +126,10 @@ export class OomView {
     const first = moment * model.ratio;
     const { best } = model.pyramid.range(first, Math.min(model.pointCount, first + model.ratio));
     const note = make("p", "note");
-    const button = make("button", "link", "Show this moment on every tab");
-    button.type = "button";
-    button.onclick = () => this.setWindow({ from: moment, to: moment + 1 });
+    const button = makeButton("Show this moment on every tab", () => this.setWindow({ from: moment, to: moment + 1 }), "link");
     const more = model.high[best] - one.level_bytes;
     if (model.page.map.moments.some((/** @type {any} */ each) => each.kind === "refused" && each.number === this.chosen)) {
-      const map = make("button", "link", "Show the map of torch\u2019s segments then");
-      map.type = "button";
-      map.onclick = () => this.showMap(this.chosen);
-      note.append(map, ". ");
+      note.append(makeButton("Show the map of torch\u2019s segments then", () => this.showMap(this.chosen), "link"), ". ");
     }
     note.append(button, more === 0 ? "" : `. The page keeps the highest moment of its neighbourhood there, with ${formatBytes(more)} more; peakline html --from ${Math.max(0, one.seconds - 0.01).toFixed(3)} --to ${(one.seconds + 0.01).toFixed(3)} keeps more of that time.`);
     return note;
@@ -145,33 +137,4 @@ export class OomView {
 
   /** The figures are of the requests, not of the moment shown. */
   show() {}
-}
-
-/**
- * That the device could still give torch, within the limit of the process.
- * @param {any} one
- */
-function roomOf(one) {
-  if (!one.limit_bytes || one.reserved_bytes === null) return one.free_bytes;
-  return Math.min(one.free_bytes, Math.max(0, one.limit_bytes - one.reserved_bytes));
-}
-
-/**
- * The smallest change that would have served the request.
- * @param {any} one
- */
-function sayChange(one) {
-  const short = one.requested_bytes - roomOf(one);
-  if (short <= 0) return "That much was free: a limit refused it, of the process (torch.cuda.set_per_process_memory_fraction) or of the driver.";
-  if (roomOf(one) < one.free_bytes) return `The limit of this process refused it (torch.cuda.set_per_process_memory_fraction): torch may use ${formatBytes(one.limit_bytes)} and had ${formatBytes(one.reserved_bytes)}. It would have fitted with ${formatBytes(short)} less in torch\u2019s segments, or with a limit that much higher.`;
-  return `It would have fitted with ${formatBytes(short)} less in use on the device, or with a request that much smaller.`;
-}
-
-/** @param {any} one */
-function sayUnused(one) {
-  if (one.reserved_bytes === null || one.reserved_bytes < one.active_bytes) return "";
-  const unused = one.reserved_bytes - one.active_bytes;
-  const short = one.requested_bytes - roomOf(one);
-  if (unused === 0 || short <= 0 || unused < short) return "";
-  return `${formatBytes(unused)} lay unused in segments that torch could not give back: more than was missing. With PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True torch returns unused parts; run again with it to see whether it fits.`;
 }

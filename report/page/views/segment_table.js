@@ -1,8 +1,8 @@
 // @ts-check
-// The map as a table: the segments in figures, for who does not see the picture.
+// The map as a table: the segments in figures, for readers who do not see the picture.
 import { make } from "../elements/dom.js";
-import { formatBytes, formatCount } from "../elements/format.js";
-import { makeGrower, makeHead, ROWS_AT_FIRST } from "../elements/table.js";
+import { formatCount } from "../elements/format.js";
+import { fillRows, makeBytes } from "../elements/table.js";
 import { freePieces } from "../data/reserved.js";
 import { poolName } from "../charts/segment_rows.js";
 
@@ -35,25 +35,14 @@ export class SegmentTable {
     if (!this.box.open || !state) return;
     const heads = [["Segment", "right"], ["In blocks", "right wide"], ["Free", "right"], ["Largest hole", "right wide"], ["Blocks", "right wide"],
       ["Pool", "wide"], ["Stream", "wide"], ["Address", ""]];
-    const body = make("tbody");
-    const add = (/** @type {number} */ from, /** @type {number} */ to) =>
-      body.append(...state.segments.slice(from, to).map((segment) => this.makeRow(state, segment)));
-    add(0, ROWS_AT_FIRST);
-    this.table.replaceChildren(makeHead(heads), body);
-    if (state.segments.length > ROWS_AT_FIRST) this.table.append(makeGrower(state.segments.length, heads.length, add));
+    fillRows(this.table, heads, state.segments, (segment) => this.makeCells(state, segment));
   }
 
   /**
    * @param {AllocatorState} state
    * @param {Segment} segment
    */
-  makeRow(state, segment) {
-    const row = make("tr");
-    const amount = (/** @type {number} */ bytes, kind = "right") => {
-      const cell = make("td", kind, formatBytes(bytes));
-      cell.title = formatCount(bytes) + " bytes";
-      return cell;
-    };
+  makeCells(state, segment) {
     let free = 0;
     let hole = 0;
     let largest = 0;
@@ -64,10 +53,9 @@ export class SegmentTable {
       free += piece.bytes;
       largest = Math.max(largest, hole);
     }
-    row.append(amount(segment.bytes), amount(segment.bytes - free, "right wide"), amount(free), amount(largest, "right wide"),
+    return [makeBytes(segment.bytes), makeBytes(segment.bytes - free, "right wide"), makeBytes(free), makeBytes(largest, "right wide"),
       make("td", "right wide", formatCount(segment.to - segment.from)), make("td", "wide", poolName(segment)),
       make("td", "wide", (this.model.page.streams[segment.stream] || "unknown stream") + (segment.isExpandable ? ", expandable" : "")),
-      make("td", "place", `0x${segment.address.toString(16)}`));
-    return row;
+      make("td", "place", `0x${segment.address.toString(16)}`)];
   }
 }

@@ -1,9 +1,9 @@
 // @ts-check
-// The tab of the timeline: axis, zoom, legend, and what is said about it.
+// The tab of the timeline: axis, zoom, legend, and the text about it.
 import { byId, make, makeChoice, makeZoomButtons } from "../elements/dom.js";
 import { formatCount } from "../elements/format.js";
 import { listenTo } from "./moment_bar.js";
-import { SERIES_KINDS, STACKED } from "../data/series.js";
+import { SERIES_KINDS } from "../data/series.js";
 import { fillLegend, makeLegendItem } from "../elements/table.js";
 import { Timeline } from "../charts/timeline.js";
 
@@ -13,7 +13,7 @@ export class TimelineView {
   /**
    * @param {import("../data/model.js").Model} model
    * @param {SetWindow} setWindow
-   * @param {(stacked: string) => void} setStacked of STACKED
+   * @param {(stacked: string) => void} setStacked of the keys of the model
    */
   constructor(model, setWindow, setStacked) {
     this.model = model;
@@ -32,7 +32,7 @@ export class TimelineView {
     const tools = make("div", "tools");
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute("role", "img");
-    this.stacked = makeChoice("Stacked by", /** @type {[string, string][]} */ (STACKED), () => this.model.stacked, setStacked);
+    this.stacked = makeChoice("Stacked by", this.model.rowKeys, () => this.model.stacked, setStacked);
     tools.append(this.stacked);
     tools.append(makeChoice("Axis", [["events", "by events"], ["time", "by time"]],
       () => (this.line.byTime ? "time" : "events"), (axis) => {
@@ -98,10 +98,10 @@ export class TimelineView {
   saySeries() {
     const { series, columns } = this.line;
     if (!series) return "";
-    const said = series.chosen.length < SERIES_KINDS.length ? `Every ${this.model.stacked} stands at its own height.`
+    const heights = series.chosen.length < SERIES_KINDS.length ? `Every ${this.model.stacked} stands at its own height.`
       : `The ${SERIES_KINDS.length} that are highest in the time drawn stand at their own heights; the rest is what the total has beyond them.`;
-    if (!series.nearCount) return said;
-    return `${said} Of ${formatCount(columns.length)} columns, ${formatCount(series.nearCount)} show the split of the nearest moment that this page keeps, cut at their total.`;
+    if (!series.nearCount) return heights;
+    return `${heights} Of ${formatCount(columns.length)} columns, ${formatCount(series.nearCount)} show the split of the nearest moment that this page keeps, cut at their total.`;
   }
 
   sayKept() {

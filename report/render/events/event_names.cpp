@@ -1,5 +1,6 @@
 #include "event_names.h"
 
+#include <iterator>
 #include <vector>
 
 #include "report/render/format/json_writer.h"
@@ -8,6 +9,17 @@
 
 namespace peakline::report {
 namespace {
+
+// The keys of every block of an event, in the order of their fields in a context.
+struct EventKey {
+    const char* field;
+    const char* by;
+};
+constexpr EventKey kEventKeys[] = {{"categories", "category"},
+                                   {"modules", "module"},
+                                   {"operators", "op"},
+                                   {"made_in", "phase"},
+                                   {"lifetimes", "lifetime"}};
 
 void put_new(JsonWriter& json,
              const char* name,
@@ -74,11 +86,10 @@ std::string EventNames::take_new(const PageNames& names, const EventColumns& bat
         put_fixed(json, reader_);
         is_first_ = false;
     }
-    put_new(json, "categories", names.categories, &given_.categories);
-    put_new(json, "modules", names.modules, &given_.modules);
-    put_new(json, "operators", names.operations, &given_.operations);
-    put_new(json, "made_in", names.phases, &given_.phases);
-    put_new(json, "lifetimes", names.lifetimes, &given_.lifetimes);
+    for (size_t i = 0; i < std::size(kEventKeys); ++i) {
+        const EventKey& key = kEventKeys[i];
+        put_new(json, key.field, names.keys[page_key(key.by)].names, &given_.names[i]);
+    }
     json.key("lines").begin_array();
     for (; given_.lines < names.lines.size(); ++given_.lines) {
         json.value(label_text(paths_, names.lines[given_.lines]));
@@ -95,8 +106,11 @@ std::string EventNames::take_new(const PageNames& names, const EventColumns& bat
     json.end_array().key("contexts").begin_array();
     for (; given_.contexts < names.contexts.size(); ++given_.contexts) {
         const PageContext& one = names.contexts[given_.contexts];
-        json.begin_array().value(one.node).value(one.line).value(one.category).value(one.module);
-        json.value(one.operation).value(one.phase).value(one.lifetime).end_array();
+        json.begin_array().value(one.node).value(one.line);
+        for (const EventKey& key : kEventKeys) {
+            json.value(one.keys[page_key(key.by)]);
+        }
+        json.end_array();
     }
     json.end_array().key("texts").begin_object();
     for (const uint32_t text : batch.text) {

@@ -1,6 +1,7 @@
 // The names that the columns of events refer to, as JSON: those new since the previous batch.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -23,8 +24,8 @@ public:
 
 private:
     struct Given {
-        size_t lines = 0, categories = 0, modules = 0, operations = 0, phases = 0, lifetimes = 0,
-               frames = 0, nodes = 0, contexts = 0;
+        size_t lines = 0, frames = 0, nodes = 0, contexts = 0;
+        std::array<size_t, kMostPageKeys> names = {};
     };
 
     const TraceReader& reader_;

@@ -30,7 +30,7 @@ void add_points(const Page& page, int64_t unit, NumbersByName& columns) {
             columns["point_reserved"].push_back(in_units(point.max_reserved_bytes, unit));
         }
     }
-    for (size_t category = 0; category < page.names.categories.size(); ++category) {
+    for (size_t category = 0; category < page.names.categories().size(); ++category) {
         for (const PagePoint& point : points) {
             columns["point_category"].push_back(in_units(point.categories[category], unit));
         }
@@ -45,12 +45,12 @@ void add_tree(const PageNames& names, NumbersByName& columns) {
     for (const PageContext& context : names.contexts) {
         columns["context_node"].push_back(context.node);
         columns["context_line"].push_back(context.line);
-        columns["context_category"].push_back(context.category);
-        columns["context_module"].push_back(context.module);
-        columns["context_operation"].push_back(context.operation);
-        columns["context_phase"].push_back(context.phase);
-        columns["context_lifetime"].push_back(context.lifetime);
         columns["context_via"].push_back(context.via);
+    }
+    for (size_t key = 0; key < names.keys.size(); ++key) {
+        for (const PageContext& context : names.contexts) {
+            columns["context_key"].push_back(context.keys[key]);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 // Writes the numbers of a page as columns and its names as JSON.
 #include "page_report.h"
 
+#include <algorithm>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "page_columns.h"
 #include "page_map_json.h"
 #include "page_numbers.h"
+#include "page_refused.h"
 #include "report/render/advice/advise_report.h"
 #include "report/render/calls/phases_report.h"
 #include "report/render/format/device_json.h"
@@ -23,6 +25,7 @@ namespace {
 
 // A map of every event may take one in so many bytes of the page.
 constexpr uint64_t kShareOfMap = 2;
+constexpr uint64_t kLeastOfLargest = 4;    // advice covers a quarter of the largest category
 constexpr uint64_t kBytesOfMapChange = 9;  // compressed; half of the changes are blocks
 
 class PageWriter {
@@ -84,8 +87,21 @@ private:
             json_.null();
             return;
         }
-        const AdviceReport found = build_advice(reader_, selection_, stacks_, {});
-        put_pieces_of_advice(json_, options_.paths, found.advice, 0);
+        std::vector<Advice> advice = build_advice(reader_, selection_, stacks_, {}).advice;
+        std::erase_if(advice, [&](const Advice& one) { return !is_of_size(one); });
+        put_pieces_of_advice(json_, options_.paths, advice, 0);
+    }
+
+    // Whether a piece of advice covers a relevant share of a full device. After a step that ran out
+    // of memory the rules do not know its activations, which no pass used yet: advice about the
+    // small rest does not explain why memory ran out.
+    bool is_of_size(const Advice& advice) const {
+        if (page_.refused.empty()) {
+            return true;
+        }
+        const uint64_t bytes = advice.saves_bytes.value_or(0);
+        return (bytes != 0 ? bytes : advice.held_bytes) * kLeastOfLargest >=
+               std::ranges::max(page_.refused.back().categories);
     }
 
     void put_rows(const std::vector<PageRow>& rows) {
@@ -100,6 +116,7 @@ private:
     }
 
     void put_refused() {
+        json_.field("most_refused", static_cast<uint64_t>(Page::kMaxRefused));
         json_.key("refused").begin_array();
         for (const PageRefused& one : page_.refused) {
             const OutOfMemory& request = one.request;
@@ -117,7 +134,7 @@ private:
             }
             json_.field("level_bytes", one.level_bytes).key("reserved_bytes");
             one.reserved_bytes ? json_.value(*one.reserved_bytes) : json_.null();
-            json_.field("active_bytes", one.active_bytes).field("limit_bytes", one.limit_bytes);
+            put_refused_sentences(json_, one);
             put_levels("categories", one.categories);
             put_rows(one.rows);
             json_.field("line_count", static_cast<uint64_t>(one.row_count)).end_object();
@@ -127,7 +144,7 @@ private:
 
     void put_levels(const char* name, const CategoryLevels& levels) {
         json_.key(name).begin_array();
-        for (size_t i = 0; i < page_.names.categories.size(); ++i) {
+        for (size_t i = 0; i < page_.names.categories().size(); ++i) {
             json_.value(levels[i]);
         }
         json_.end_array();
@@ -142,9 +159,13 @@ private:
 
     void put_names() {
         const PageNames& names = page_.names;
-        json_.field("categories", names.categories).field("modules", names.modules);
-        json_.field("operations", names.operations).field("phase_names", names.phases);
-        json_.field("lifetimes", names.lifetimes).field("vias", names.vias);
+        json_.field("categories", names.categories()).field("vias", names.vias);
+        json_.key("keys").begin_array();
+        for (const PageKey& key : names.keys) {
+            json_.begin_object().field("by", key.grouping->name);
+            json_.field("name", key.grouping->page_name).field("names", key.names).end_object();
+        }
+        json_.end_array();
         json_.key("lines").begin_array();
         for (const Label& label : names.lines) {
             json_.begin_object().field("key", label_text(options_.paths, label));

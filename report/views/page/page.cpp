@@ -292,6 +292,23 @@ void check_rows(const Page& page, const PagePeak& peak) {
 
 }  // namespace
 
+uint64_t PageRefused::room_bytes() const {
+    if (limit_bytes == 0 || !reserved_bytes.has_value()) {
+        return request.free_bytes;
+    }
+    const uint64_t left = limit_bytes - std::min(limit_bytes, *reserved_bytes);
+    return std::min(request.free_bytes, left);
+}
+
+uint64_t PageRefused::missing_bytes() const {
+    return request.requested_bytes - std::min(request.requested_bytes, room_bytes());
+}
+
+uint64_t PageRefused::unused_bytes() const {
+    const uint64_t reserved = reserved_bytes.value_or(0);
+    return reserved - std::min(reserved, active_bytes);
+}
+
 Page build_page(const TraceReader& reader,
                 const Selection& selection,
                 const PageRequest& request,

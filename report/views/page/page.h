@@ -55,6 +55,14 @@ struct PageRefused {
     uint64_t active_bytes = 0;  // live, or freed but still used by another stream
     uint64_t limit_bytes = 0;   // torch's limit on the device; 0: unknown
     uint64_t event = 0;
+
+    // Bytes that the device could still give torch, within the limit of the process.
+    uint64_t room_bytes() const;
+    // Whether the limit leaves less than the device.
+    bool is_over_limit() const { return room_bytes() < request.free_bytes; }
+    uint64_t missing_bytes() const;
+    // Bytes of torch's segments that no block uses; 0: unknown.
+    uint64_t unused_bytes() const;
 };
 
 struct Page {

@@ -1,5 +1,6 @@
 #include "page_contexts.h"
 
+#include <algorithm>
 #include <iterator>
 #include <string_view>
 
@@ -23,6 +24,18 @@ Location named_location(std::string name) {
 }
 
 }  // namespace
+
+size_t page_key(std::string_view name) {
+    const auto keys = page_groupings();
+    const auto at = std::ranges::find_if(keys, [&](const auto* one) { return name == one->name; });
+    return static_cast<size_t>(at - keys.begin());
+}
+
+PageNames::PageNames() {
+    for (const Grouping* grouping : page_groupings()) {
+        keys.push_back({grouping, {}});
+    }
+}
 
 PageContexts::PageContexts(StackLookup& stacks, const PhaseTable& phases)
     : stacks_(stacks), histories_(phases, stacks.phase_rules()), help_{stacks, histories_} {
@@ -69,15 +82,15 @@ uint32_t PageContexts::of(const AllocationShape& shape, uint64_t ordinal, const 
 
 uint32_t PageContexts::add(const TrackedBlock& block, const BlockHistory& history) {
     PageContext context;
-    context.node = node_id(row_of("stack", block, history).label);
-    BlockRow line = row_of("line", block, history);
+    context.node = node_id(place(find_grouping("stack"), block, history).label);
+    BlockRow line = place(find_grouping("line"), block, history);
     context.line = line_id(std::move(line.label));
     context.via = id_of("via", std::move(line.via), names_.vias);
-    context.category = name_id("category", block, history, names_.categories);
-    context.module = name_id("module", block, history, names_.modules);
-    context.operation = name_id("op", block, history, names_.operations);
-    context.phase = name_id("phase", block, history, names_.phases);
-    context.lifetime = name_id("lifetime", block, history, names_.lifetimes);
+    for (size_t i = 0; i < names_.keys.size(); ++i) {
+        PageKey& key = names_.keys[i];
+        std::string name = place(*key.grouping, block, history).label.key;
+        context.keys[i] = id_of(key.grouping->name, std::move(name), key.names);
+    }
     const auto next = static_cast<uint32_t>(names_.contexts.size());
     const auto [at, is_new] = of_context_.try_emplace(context, next);
     if (is_new) {
@@ -86,20 +99,12 @@ uint32_t PageContexts::add(const TrackedBlock& block, const BlockHistory& histor
     return at->second;
 }
 
-BlockRow PageContexts::row_of(const char* by,
+BlockRow PageContexts::row_of(const Grouping& by,
                               const TrackedBlock& block,
                               const BlockHistory& history) {
-    const Grouping& grouping = find_grouping(by);
     BlockGroup group = block.block;
-    group.facet = grouping.facet != nullptr ? grouping.facet(block, history, help_) : Facet();
-    return grouping.row_of(stacks_, group);
-}
-
-uint32_t PageContexts::name_id(const char* by,
-                               const TrackedBlock& block,
-                               const BlockHistory& history,
-                               std::vector<std::string>& names) {
-    return id_of(by, row_of(by, block, history).label.key, names);
+    group.facet = by.facet != nullptr ? by.facet(block, history, help_) : Facet();
+    return by.row_of(stacks_, group);
 }
 
 uint32_t PageContexts::id_of(const char* kind, std::string name, std::vector<std::string>& names) {

@@ -1,10 +1,13 @@
-// The contexts of a page: distinct combinations of stack, line, category, module, operator, phase
-// and lifetime. Every table, flame and sum of a page is a sum over contexts.
+// The contexts of a page: distinct combinations of stack, line and the keys of --by that have a
+// page name. Every table, flame and sum of a page is a sum over contexts.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -19,12 +22,8 @@ namespace peakline::report {
 struct PageContext {
     uint32_t node = 0;  // the innermost frame
     uint32_t line = 0;
-    uint32_t category = 0;
-    uint32_t module = 0;
-    uint32_t operation = 0;
-    uint32_t phase = 0;
-    uint32_t lifetime = 0;
     uint32_t via = 0;
+    std::array<uint32_t, kMostPageKeys> keys = {};  // a name of each of PageNames::keys
 
     // NOLINTNEXTLINE(modernize-use-nullptr): the 0 is the compiler's own.
     auto operator<=>(const PageContext&) const = default;
@@ -41,13 +40,22 @@ struct PageNode {
     uint32_t frame = 0;
 };
 
+struct PageKey {
+    const Grouping* grouping = nullptr;
+    std::vector<std::string> names;
+};
+
+// The index of a key in PageNames::keys; `name`: of a grouping with a page name.
+size_t page_key(std::string_view name);
+
 struct PageNames {
+    PageNames();
+    const std::vector<std::string>& categories() const { return keys[category_key].names; }
+    uint32_t category_of(uint32_t context) const { return contexts[context].keys[category_key]; }
+
     std::vector<Label> lines;
-    std::vector<std::string> categories;
-    std::vector<std::string> modules;
-    std::vector<std::string> operations;
-    std::vector<std::string> phases;
-    std::vector<std::string> lifetimes;
+    std::vector<PageKey> keys;
+    size_t category_key = page_key("category");
     std::vector<std::string> vias;  // the operators that allocated below the line; may be empty
     std::vector<PageFrame> frames;
     std::vector<PageNode> nodes = {{}};
@@ -66,7 +74,7 @@ public:
     uint32_t thread_of(uint32_t trace_context) const {
         return stacks_.definitions().contexts[trace_context].thread;
     }
-    uint32_t category_of(uint32_t context) const { return names_.contexts[context].category; }
+    uint32_t category_of(uint32_t context) const { return names_.category_of(context); }
     const PageNames& names() const { return names_; }
     PageNames take() { return std::move(names_); }
 
@@ -85,11 +93,7 @@ private:
 
     static uint64_t pack(const BlockHistory& history, const Tensor& tensor);
     uint32_t add(const TrackedBlock& block, const BlockHistory& history);
-    BlockRow row_of(const char* by, const TrackedBlock& block, const BlockHistory& history);
-    uint32_t name_id(const char* by,
-                     const TrackedBlock& block,
-                     const BlockHistory& history,
-                     std::vector<std::string>& names);
+    BlockRow row_of(const Grouping& by, const TrackedBlock& block, const BlockHistory& history);
     uint32_t id_of(const char* kind, std::string name, std::vector<std::string>& names);
     uint32_t line_id(Label label);
     uint32_t node_id(const Label& stack);

@@ -8,12 +8,13 @@ namespace peakline::report {
 std::vector<PageRow> rows_by_line(const PageNames& names, std::span<const PageChange> live) {
     std::map<uint32_t, PageRow> by_line;
     for (const PageChange& one : live) {
-        const PageContext& context = names.contexts[one.context];
-        PageRow& row = by_line[context.line];
-        row.line = context.line;
+        const uint32_t line = names.contexts[one.context].line;
+        PageRow& row = by_line[line];
+        row.line = line;
         row.bytes += static_cast<uint64_t>(one.bytes);
         row.count += static_cast<uint64_t>(one.count);
-        row.categories[std::min<size_t>(context.category, kMaxPageCategories - 1)] +=
+        const size_t category = names.category_of(one.context);
+        row.categories[std::min(category, kMaxPageCategories - 1)] +=
             static_cast<uint64_t>(one.bytes);
     }
     std::vector<PageRow> rows;
