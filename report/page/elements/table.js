@@ -160,6 +160,25 @@ export function makeLegendItem(kind, name, bytes, share) {
 }
 
 /**
+ * A bar of parts, and its legend; a negative part is in the legend only.
+ * @param {{name: string, kind: string, bytes: number}[]} parts
+ * @param {number} whole bytes
+ */
+export function makeParts(parts, whole) {
+  const bar = make("div", "mix tall");
+  const legend = make("ul", "legend");
+  for (const { name, kind, bytes } of parts) {
+    if (bytes) legend.append(makeLegendItem(kind, name, bytes, bytes / whole));
+    if (bytes <= 0) continue;
+    const box = make("span", kind);
+    box.style.flexGrow = String(bytes);
+    box.title = name;
+    bar.append(box);
+  }
+  return [bar, legend];
+}
+
+/**
  * An amount in a sentence.
  * @param {number} bytes
  */

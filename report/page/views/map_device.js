@@ -3,7 +3,7 @@
 // settings of torch's allocator. Both are figures of the engine.
 import { make, makePlaceText } from "../elements/dom.js";
 import { formatBytes, formatCount, formatSeconds, formatShare } from "../elements/format.js";
-import { fillRows, makeBytes, makeLegendItem } from "../elements/table.js";
+import { fillRows, makeBytes, makeParts } from "../elements/table.js";
 
 const MOST_SETTINGS = 10;
 /** Tokens of categories: tests check their distances. */
@@ -31,17 +31,8 @@ export class LedgerPanel {
     title.append(make("small", "", `${formatBytes(ledger.device_used_bytes)} in use of ${formatBytes(ledger.device_total_bytes)}; ${name}`));
     const parts = ledger.parts.map((/** @type {any} */ part) => ({ ...part, kind: partKind(part) }));
     parts.push({ name: "unexplained", kind: UNEXPLAINED, bytes: ledger.unexplained_bytes, lines: [] });
-    const bar = make("div", "mix tall");
-    const legend = make("ul", "legend ledger");
-    for (const { name: text, kind, bytes } of parts) {
-      if (bytes > 0) {
-        const box = make("span", kind);
-        box.style.flexGrow = String(bytes);
-        box.title = text;
-        bar.append(box);
-      }
-      if (bytes) legend.append(makeLegendItem(kind, text, bytes, bytes / ledger.device_used_bytes));
-    }
+    const [bar, legend] = makeParts(parts, ledger.device_used_bytes);
+    legend.classList.add("ledger");
     this.box.replaceChildren(title, bar, legend, ...this.makeLines(parts), make("p", "note",
       seconds === null ? "Of any other moment: peakline ledger --at SECONDS FILE."
         : `The page has the ledger of some moments; this is the nearest one. Of the moment shown: peakline ledger --at ${seconds.toFixed(6)} FILE.`));

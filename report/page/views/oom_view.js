@@ -3,9 +3,9 @@
 // rest. The engine took these figures at the request itself, so they are exact however few moments
 // the page keeps.
 import { byId, classOf, make, makeButton, makePlaceText } from "../elements/dom.js";
-import { formatBytes, formatCount, formatSeconds, formatShare } from "../elements/format.js";
+import { formatBytes, formatCount, formatSeconds } from "../elements/format.js";
 import { makeSource } from "../elements/source.js";
-import { fillTable, makeAmount } from "../elements/table.js";
+import { fillTable, makeAmount, makeParts } from "../elements/table.js";
 
 export class OomView {
   /**
@@ -88,21 +88,9 @@ export class OomView {
       parts.push({ name: "free", kind: "free", bytes: one.free_bytes });
     }
     const whole = parts.reduce((/** @type {number} */ sum, /** @type {any} */ part) => sum + part.bytes, 0);
-    const bar = make("div", "mix tall");
-    const legend = make("ul", "legend");
-    for (const part of parts.filter((/** @type {any} */ each) => each.bytes > 0)) {
-      const box = make("span", part.kind);
-      box.style.flexGrow = String(part.bytes);
-      box.title = part.name;
-      bar.append(box);
-      const item = make("li");
-      item.dataset.bytes = String(part.bytes);
-      item.append(make("i", part.kind), part.name + " ", make("b", "", formatBytes(part.bytes)), " " + formatShare(part.bytes / whole));
-      legend.append(item);
-    }
     const title = make("h2", "", whole === total ? "The whole device then" : "Live then");
     title.append(make("small", "", formatBytes(whole)));
-    return [title, bar, legend];
+    return [title, ...makeParts(parts, whole)];
   }
 
   /** @param {any} one */
