@@ -82,13 +82,13 @@ uint32_t PageContexts::of(const AllocationShape& shape, uint64_t ordinal, const 
 
 uint32_t PageContexts::add(const TrackedBlock& block, const BlockHistory& history) {
     PageContext context;
-    context.node = node_id(place(find_grouping("stack"), block, history).label);
-    BlockRow line = place(find_grouping("line"), block, history);
+    context.node = node_id(row_of(find_grouping("stack"), block, history).label);
+    BlockRow line = row_of(find_grouping("line"), block, history);
     context.line = line_id(std::move(line.label));
     context.via = id_of("via", std::move(line.via), names_.vias);
     for (size_t i = 0; i < names_.keys.size(); ++i) {
         PageKey& key = names_.keys[i];
-        std::string name = place(*key.grouping, block, history).label.key;
+        std::string name = row_of(*key.grouping, block, history).label.key;
         context.keys[i] = id_of(key.grouping->name, std::move(name), key.names);
     }
     const auto next = static_cast<uint32_t>(names_.contexts.size());
