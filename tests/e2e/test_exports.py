@@ -302,7 +302,7 @@ def test_files_of_the_other_tools_have_their_names(training: Exported) -> None:
     stages = training.recording.stages()
     assert [list(one) for one in lines[:1]] == [["step", "module", "stage", "mem", "time"]]
     assert [one["mem"]["allocated"] * 2**20 for one in lines] == [
-        one.mem.allocated for one in stages
+        one.levels.allocated_bytes for one in stages
     ]
 
 

@@ -60,6 +60,7 @@ with instrumented():
     from peakline.commands.shared.reports import REPORTS
     from peakline.exports import FORMATS
     from peakline.imports.plain_pickle import load_plain
+    from peakline.recording.reports import FORMS
 
 HEADER, CHUNK, SUPERBLOCK = 128, 256 * 1024, 4096
 MOST_CHUNKS = 8
@@ -100,12 +101,10 @@ def _open(file: Path, _folder: Path) -> None:
             for stack in (event.stack_id, event.free_stack_id):
                 if stack is not None:
                     recording.events()
-        for name in ("table", "stats", "layers", "ops", "stages", "tensors", "phases", "steps"):
+        for name in (*FORMS, "steps"):
             with contextlib.suppress(engine.TraceError):
-                list(getattr(recording, name)())
-        for name in ("timeline", "advise", "ledger"):
-            with contextlib.suppress(engine.TraceError):
-                list(getattr(recording, name)())
+                report = getattr(recording, name)()
+                repr(report), report.to_markdown(), report._repr_html_()
         with contextlib.suppress(engine.TraceError):
             recording.trace.outline()
 
