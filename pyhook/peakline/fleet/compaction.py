@@ -17,11 +17,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pyarrow import dataset
 
 from peakline.fleet import schema
 from peakline.fleet.engines import FleetError
@@ -188,33 +188,25 @@ class _Writing:
             self._done += 1
             self._progress(self._done / self._total)
 
-    def _write(self, name: str, tables: Any) -> None:
+    def _write(self, name: str, tables: Iterable[pa.Table]) -> None:
         folder = _new(self._fleet, name) / FOLDER
-        folder.mkdir(parents=True, exist_ok=True)
-        waiting: list[pa.Table] = []
-        writer, rows_of_file, rows_waiting = None, 0, 0
-
-        def write_group() -> None:
-            nonlocal writer, rows_of_file, waiting, rows_waiting
-            if writer is None:
-                self.files.append(folder / f"{os.urandom(8).hex()}.parquet")
-                writer = pq.ParquetWriter(self.files[-1], SCHEMAS[name], compression="zstd")
-            writer.write_table(pa.concat_tables(waiting), row_group_size=ROWS_OF_A_GROUP)
-            rows_of_file += rows_waiting
-            waiting, rows_waiting = [], 0
-            if rows_of_file >= _ROWS_OF_A_FILE:
-                writer.close()
-                writer, rows_of_file = None, 0
-
-        for table in tables:
-            waiting.append(table)
-            rows_waiting += table.num_rows
-            if rows_waiting >= ROWS_OF_A_GROUP:
-                write_group()
-        if waiting:
-            write_group()
-        if writer is not None:
-            writer.close()
+        written: list[Path] = []
+        dataset.write_dataset(
+            (batch for table in tables for batch in table.to_batches()),
+            folder,
+            schema=SCHEMAS[name],
+            format="parquet",
+            file_options=dataset.ParquetFileFormat().make_write_options(compression="zstd"),
+            basename_template=f"{os.urandom(8).hex()}-{{i}}.parquet",
+            max_rows_per_file=_ROWS_OF_A_FILE,
+            min_rows_per_group=ROWS_OF_A_GROUP,
+            max_rows_per_group=ROWS_OF_A_GROUP,
+            file_visitor=lambda one: written.append(Path(one.path)),
+        )
+        if not written:  # a table without rows has a file, too
+            written.append(folder / "empty.parquet")
+            pq.write_table(SCHEMAS[name].empty_table(), written[0])
+        self.files += written
 
 
 def _without(table: pa.Table, stale: pa.Array) -> pa.Table:
