@@ -64,58 +64,23 @@ SIMGPU_API size_t cublasGetCudartVersion() {
     return CUDART_VERSION;
 }
 
-SIMGPU_API cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode) {
-    SIMGPU_REQUIRE_HANDLE(handle)
-    settings(handle)->math_mode = mode;
-    return CUBLAS_STATUS_SUCCESS;
-}
-
-SIMGPU_API cublasStatus_t cublasGetMathMode(cublasHandle_t handle, cublasMath_t* mode) {
-    SIMGPU_REQUIRE_HANDLE(handle)
-    SIMGPU_REQUIRE_OUTPUT(mode)
-    *mode = settings(handle)->math_mode;
-    return CUBLAS_STATUS_SUCCESS;
-}
-
-SIMGPU_API cublasStatus_t cublasSetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_t mode) {
-    SIMGPU_REQUIRE_HANDLE(handle)
-    settings(handle)->pointer_mode = mode;
-    return CUBLAS_STATUS_SUCCESS;
-}
-
-SIMGPU_API cublasStatus_t cublasGetPointerMode_v2(cublasHandle_t handle,
-                                                  cublasPointerMode_t* mode) {
-    SIMGPU_REQUIRE_HANDLE(handle)
-    SIMGPU_REQUIRE_OUTPUT(mode)
-    *mode = settings(handle)->pointer_mode;
-    return CUBLAS_STATUS_SUCCESS;
-}
-
-SIMGPU_API cublasStatus_t cublasSetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t mode) {
-    SIMGPU_REQUIRE_HANDLE(handle)
-    settings(handle)->atomics_mode = mode;
-    return CUBLAS_STATUS_SUCCESS;
-}
-
-SIMGPU_API cublasStatus_t cublasGetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t* mode) {
-    SIMGPU_REQUIRE_HANDLE(handle)
-    SIMGPU_REQUIRE_OUTPUT(mode)
-    *mode = settings(handle)->atomics_mode;
-    return CUBLAS_STATUS_SUCCESS;
-}
-
-SIMGPU_API cublasStatus_t cublasSetSmCountTarget(cublasHandle_t handle, int count) {
-    SIMGPU_REQUIRE_HANDLE(handle)
-    settings(handle)->multiprocessor_target = count;
-    return CUBLAS_STATUS_SUCCESS;
-}
-
-SIMGPU_API cublasStatus_t cublasGetSmCountTarget(cublasHandle_t handle, int* count) {
-    SIMGPU_REQUIRE_HANDLE(handle)
-    SIMGPU_REQUIRE_OUTPUT(count)
-    *count = settings(handle)->multiprocessor_target;
-    return CUBLAS_STATUS_SUCCESS;
-}
+// A setting without effect: the handle keeps what the program sets and gets.
+#define SIMGPU_SETTING(Setter, Getter, Type, member)                       \
+    SIMGPU_API cublasStatus_t Setter(cublasHandle_t handle, Type value) {  \
+        SIMGPU_REQUIRE_HANDLE(handle)                                      \
+        settings(handle)->member = value;                                  \
+        return CUBLAS_STATUS_SUCCESS;                                      \
+    }                                                                      \
+    SIMGPU_API cublasStatus_t Getter(cublasHandle_t handle, Type* value) { \
+        SIMGPU_REQUIRE_HANDLE(handle)                                      \
+        SIMGPU_REQUIRE_OUTPUT(value)                                       \
+        *value = settings(handle)->member;                                 \
+        return CUBLAS_STATUS_SUCCESS;                                      \
+    }
+SIMGPU_SETTING(cublasSetMathMode, cublasGetMathMode, cublasMath_t, math_mode)
+SIMGPU_SETTING(cublasSetPointerMode_v2, cublasGetPointerMode_v2, cublasPointerMode_t, pointer_mode)
+SIMGPU_SETTING(cublasSetAtomicsMode, cublasGetAtomicsMode, cublasAtomicsMode_t, atomics_mode)
+SIMGPU_SETTING(cublasSetSmCountTarget, cublasGetSmCountTarget, int, multiprocessor_target)
 
 SIMGPU_API const char* cublasGetStatusName(cublasStatus_t status) {
     switch (status) {
