@@ -175,10 +175,6 @@ SIMGPU_API CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
     return CUDA_SUCCESS;
 }
 
-SIMGPU_API CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
-    return cuDeviceGetUuid_v2(uuid, device);
-}
-
 SIMGPU_API CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice device) {
     SIMGPU_REQUIRE(bytes != nullptr);
     SIMGPU_REQUIRE_DEVICE(device);

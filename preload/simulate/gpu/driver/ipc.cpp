@@ -51,10 +51,6 @@ SIMGPU_API CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* start,
     return result;
 }
 
-SIMGPU_API CUresult cuIpcOpenMemHandle(CUdeviceptr* start, CUipcMemHandle handle, unsigned flags) {
-    return cuIpcOpenMemHandle_v2(start, handle, flags);
-}
-
 SIMGPU_API CUresult cuIpcCloseMemHandle(CUdeviceptr start) {
     SIMGPU_SESSION(session)
     return SharedMemory::instance().close(start);

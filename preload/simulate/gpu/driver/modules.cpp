@@ -1,5 +1,6 @@
 // Modules, libraries and their kernels. Images are neither read nor run: a kernel is a name with
-// typical attributes. Launches are in launches.cpp.
+// typical attributes. Launches are in launches.cpp, second names of functions in
+// generate/forwards.py.
 
 #include <map>
 #include <memory>
@@ -35,63 +36,6 @@ CUresult load(Handle* handle, const void* image) {
     const simgpu::Context* const context = simgpu::current_context();
     module->device = context == nullptr ? 0 : context->device;
     *handle = reinterpret_cast<Handle>(module);
-    return CUDA_SUCCESS;
-}
-
-// Unloading a module frees its globals.
-CUresult unload(const void* handle) {
-    SIMGPU_REQUIRE(handle != nullptr);
-    simgpu::World& world = simgpu::World::instance();
-    const auto lock = world.lock();
-    Module* const module = to_module(handle);
-    for (const auto& [name, start] : module->globals) {
-        world.free(start, {simgpu::MemoryKind::kDevice});
-    }
-    for (const auto& [name, kernel] : module->kernels) {
-        known_kernels().erase(kernel.get());
-    }
-    delete module;
-    return CUDA_SUCCESS;
-}
-
-template <typename Handle>
-CUresult get_kernel(Handle* handle, const void* module_handle, const char* name) {
-    SIMGPU_REQUIRE(handle != nullptr && module_handle != nullptr && name != nullptr);
-    const auto lock = simgpu::World::instance().lock();
-    Module* const module = to_module(module_handle);
-    std::unique_ptr<Kernel>& kernel = module->kernels[name];
-    if (kernel == nullptr) {
-        kernel = std::make_unique<Kernel>();
-        kernel->name = name;
-        kernel->module = module;
-        known_kernels().insert(kernel.get());
-    }
-    *handle = reinterpret_cast<Handle>(kernel.get());
-    return CUDA_SUCCESS;
-}
-
-// The image has the size of a global, but is not read: all globals get one small size.
-CUresult get_global(CUdeviceptr* address,
-                    size_t* bytes,
-                    const void* module_handle,
-                    const char* name) {
-    SIMGPU_REQUIRE(module_handle != nullptr && name != nullptr);
-    simgpu::World& world = simgpu::World::instance();
-    const auto lock = world.lock();
-    uintptr_t& start = to_module(module_handle)->globals[name];
-    if (start == 0) {
-        const int device = to_module(module_handle)->device;
-        const CUresult result = world.allocate_device(device, kAssumedGlobalBytes, &start);
-        if (result != CUDA_SUCCESS) {
-            return result;
-        }
-    }
-    if (address != nullptr) {
-        *address = start;
-    }
-    if (bytes != nullptr) {
-        *bytes = kAssumedGlobalBytes;
-    }
     return CUDA_SUCCESS;
 }
 
@@ -149,10 +93,6 @@ SIMGPU_API CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
     return CUDA_SUCCESS;
 }
 
-SIMGPU_API CUresult cuModuleLoad(CUmodule* module, const char* file_name) {
-    return load(module, file_name);
-}
-
 SIMGPU_API CUresult cuModuleLoadData(CUmodule* module, const void* image) {
     return load(module, image);
 }
@@ -162,23 +102,62 @@ cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned, CUjit_option*,
     return load(module, image);
 }
 
-SIMGPU_API CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) {
-    return load(module, image);
+// Unloading a module frees its globals.
+SIMGPU_API CUresult cuModuleUnload(CUmodule handle) {
+    SIMGPU_REQUIRE(handle != nullptr);
+    simgpu::World& world = simgpu::World::instance();
+    const auto lock = world.lock();
+    Module* const module = to_module(handle);
+    for (const auto& [name, start] : module->globals) {
+        world.free(start, {simgpu::MemoryKind::kDevice});
+    }
+    for (const auto& [name, kernel] : module->kernels) {
+        known_kernels().erase(kernel.get());
+    }
+    delete module;
+    return CUDA_SUCCESS;
 }
 
-SIMGPU_API CUresult cuModuleUnload(CUmodule module) {
-    return unload(module);
+SIMGPU_API CUresult cuModuleGetFunction(CUfunction* function,
+                                        CUmodule module_handle,
+                                        const char* name) {
+    SIMGPU_REQUIRE(function != nullptr && module_handle != nullptr && name != nullptr);
+    const auto lock = simgpu::World::instance().lock();
+    Module* const module = to_module(module_handle);
+    std::unique_ptr<Kernel>& kernel = module->kernels[name];
+    if (kernel == nullptr) {
+        kernel = std::make_unique<Kernel>();
+        kernel->name = name;
+        kernel->module = module;
+        known_kernels().insert(kernel.get());
+    }
+    *function = reinterpret_cast<CUfunction>(kernel.get());
+    return CUDA_SUCCESS;
 }
 
-SIMGPU_API CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
-    return get_kernel(function, module, name);
-}
-
+// The image has the size of a global, but is not read: all globals get one small size.
 SIMGPU_API CUresult cuModuleGetGlobal_v2(CUdeviceptr* address,
                                          size_t* bytes,
-                                         CUmodule module,
+                                         CUmodule module_handle,
                                          const char* name) {
-    return get_global(address, bytes, module, name);
+    SIMGPU_REQUIRE(module_handle != nullptr && name != nullptr);
+    simgpu::World& world = simgpu::World::instance();
+    const auto lock = world.lock();
+    uintptr_t& start = to_module(module_handle)->globals[name];
+    if (start == 0) {
+        const int device = to_module(module_handle)->device;
+        const CUresult result = world.allocate_device(device, kAssumedGlobalBytes, &start);
+        if (result != CUDA_SUCCESS) {
+            return result;
+        }
+    }
+    if (address != nullptr) {
+        *address = start;
+    }
+    if (bytes != nullptr) {
+        *bytes = kAssumedGlobalBytes;
+    }
+    return CUDA_SUCCESS;
 }
 
 SIMGPU_API CUresult cuLibraryLoadData(CUlibrary* library,
@@ -192,50 +171,15 @@ SIMGPU_API CUresult cuLibraryLoadData(CUlibrary* library,
     return load(library, code);
 }
 
-SIMGPU_API CUresult cuLibraryLoadFromFile(CUlibrary* library,
-                                          const char* file_name,
-                                          CUjit_option*,
-                                          void**,
-                                          unsigned,
-                                          CUlibraryOption*,
-                                          void**,
-                                          unsigned) {
-    return load(library, file_name);
-}
-
-SIMGPU_API CUresult cuLibraryUnload(CUlibrary library) {
-    return unload(library);
-}
-
-SIMGPU_API CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
-    return get_kernel(kernel, library, name);
-}
-
 SIMGPU_API CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library) {
     SIMGPU_REQUIRE(module != nullptr && library != nullptr);
     *module = reinterpret_cast<CUmodule>(library);
     return CUDA_SUCCESS;
 }
 
-SIMGPU_API CUresult cuLibraryGetGlobal(CUdeviceptr* address,
-                                       size_t* bytes,
-                                       CUlibrary library,
-                                       const char* name) {
-    return get_global(address, bytes, library, name);
-}
-
 SIMGPU_API CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
     SIMGPU_REQUIRE(function != nullptr && kernel != nullptr);
     *function = reinterpret_cast<CUfunction>(kernel);
-    return CUDA_SUCCESS;
-}
-
-SIMGPU_API CUresult cuKernelGetName(const char** name, CUkernel kernel) {
-    SIMGPU_REQUIRE(name != nullptr && kernel != nullptr);
-    if (!is_kernel(kernel)) {
-        return CUDA_ERROR_INVALID_HANDLE;
-    }
-    *name = to_kernel(kernel)->name.c_str();
     return CUDA_SUCCESS;
 }
 

@@ -92,50 +92,41 @@ SIMGPU_API CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned) 
     return Streams::instance().wait_event(stream, to_event(event));
 }
 
-SIMGPU_API CUresult cuStreamGetFlags(CUstream handle, unsigned* flags) {
+namespace {
+
+template <typename Value, typename Read>
+CUresult give_fact(CUstream handle, Value* value, Read read) {
     SIMGPU_SESSION(session)
     const Stream* const stream = session.stream(handle);
-    SIMGPU_REQUIRE(flags != nullptr);
+    SIMGPU_REQUIRE(value != nullptr);
     SIMGPU_REQUIRE_STREAM(stream)
-    *flags = stream->flags;
+    *value = read(*stream);
     return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+SIMGPU_API CUresult cuStreamGetFlags(CUstream handle, unsigned* flags) {
+    return give_fact(handle, flags, [](const Stream& one) { return one.flags; });
 }
 
 SIMGPU_API CUresult cuStreamGetPriority(CUstream handle, int* priority) {
-    SIMGPU_SESSION(session)
-    const Stream* const stream = session.stream(handle);
-    SIMGPU_REQUIRE(priority != nullptr);
-    SIMGPU_REQUIRE_STREAM(stream)
-    *priority = stream->priority;
-    return CUDA_SUCCESS;
+    return give_fact(handle, priority, [](const Stream& one) { return one.priority; });
 }
 
 SIMGPU_API CUresult cuStreamGetId(CUstream handle, unsigned long long* id) {
-    SIMGPU_SESSION(session)
-    const Stream* const stream = session.stream(handle);
-    SIMGPU_REQUIRE(id != nullptr);
-    SIMGPU_REQUIRE_STREAM(stream)
-    *id = stream->id;
-    return CUDA_SUCCESS;
+    return give_fact(handle, id, [](const Stream& one) { return one.id; });
 }
 
 SIMGPU_API CUresult cuStreamGetCtx(CUstream handle, CUcontext* context) {
-    SIMGPU_SESSION(session)
-    const Stream* const stream = session.stream(handle);
-    SIMGPU_REQUIRE(context != nullptr);
-    SIMGPU_REQUIRE_STREAM(stream)
-    *context = reinterpret_cast<CUcontext>(stream->context);
-    return CUDA_SUCCESS;
+    return give_fact(handle, context, [](const Stream& one) {
+        return reinterpret_cast<CUcontext>(one.context);
+    });
 }
 
 #if CUDA_VERSION >= 12080
 SIMGPU_API CUresult cuStreamGetDevice(CUstream handle, CUdevice* device) {
-    SIMGPU_SESSION(session)
-    const Stream* const stream = session.stream(handle);
-    SIMGPU_REQUIRE(device != nullptr);
-    SIMGPU_REQUIRE_STREAM(stream)
-    *device = stream->context->device;
-    return CUDA_SUCCESS;
+    return give_fact(handle, device, [](const Stream& one) { return one.context->device; });
 }
 #endif
 
@@ -274,7 +265,7 @@ SIMGPU_API CUresult cuEventSynchronize(CUevent event) {
     return CUDA_SUCCESS;
 }
 
-SIMGPU_API CUresult cuEventElapsedTime_v2(float* elapsed_ms, CUevent start, CUevent end) {
+SIMGPU_API CUresult cuEventElapsedTime(float* elapsed_ms, CUevent start, CUevent end) {
     SIMGPU_SESSION(session)
     SIMGPU_REQUIRE(elapsed_ms != nullptr);
     SIMGPU_REQUIRE_EVENT(to_event(start))
@@ -290,8 +281,4 @@ SIMGPU_API CUresult cuEventElapsedTime_v2(float* elapsed_ms, CUevent start, CUev
     }
     *elapsed_ms = static_cast<float>(to_event(end)->time_ms - to_event(start)->time_ms);
     return CUDA_SUCCESS;
-}
-
-SIMGPU_API CUresult cuEventElapsedTime(float* elapsed_ms, CUevent start, CUevent end) {
-    return cuEventElapsedTime_v2(elapsed_ms, start, end);
 }

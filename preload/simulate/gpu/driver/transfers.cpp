@@ -100,31 +100,6 @@ simgpu::PitchedSide side(CUmemorytype type,
     return {start + offset_bytes, pitch_bytes};
 }
 
-CUresult copy_2d_locked(const CUDA_MEMCPY2D* shape, CUstream stream) {
-    SIMGPU_SESSION(session)
-    SIMGPU_REQUIRE(shape != nullptr);
-    if (!is_linear(shape->srcMemoryType) || !is_linear(shape->dstMemoryType)) {
-        peakline_sim_not_modelled("copying CUDA arrays", "CUDA_ERROR_NOT_SUPPORTED");
-        return CUDA_ERROR_NOT_SUPPORTED;
-    }
-    bool is_captured = false;
-    const CUresult result = announce(session, stream, CU_GRAPH_NODE_TYPE_MEMCPY, &is_captured);
-    if (result != CUDA_SUCCESS || is_captured) {
-        return result;
-    }
-    const auto to = side(shape->dstMemoryType,
-                         shape->dstHost,
-                         shape->dstDevice,
-                         shape->dstPitch,
-                         shape->dstY * shape->dstPitch + shape->dstXInBytes);
-    const auto from = side(shape->srcMemoryType,
-                           shape->srcHost,
-                           shape->srcDevice,
-                           shape->srcPitch,
-                           shape->srcY * shape->srcPitch + shape->srcXInBytes);
-    return simgpu::copy_rows(session.world, to, from, shape->WidthInBytes, shape->Height);
-}
-
 CUresult copy_3d_locked(const CUDA_MEMCPY3D* shape, CUstream stream) {
     SIMGPU_SESSION(session)
     SIMGPU_REQUIRE(shape != nullptr);
@@ -153,16 +128,32 @@ CUresult copy_3d_locked(const CUDA_MEMCPY3D* shape, CUstream stream) {
     return result;
 }
 
-CUresult copy_2d(const CUDA_MEMCPY2D* shape, CUstream stream) {
-    const CUresult result = copy_2d_locked(shape, stream);
-    simgpu::report_guessed_reads();
-    return result;
-}
-
 CUresult copy_3d(const CUDA_MEMCPY3D* shape, CUstream stream) {
     const CUresult result = copy_3d_locked(shape, stream);
     simgpu::report_guessed_reads();
     return result;
+}
+
+// Rows are one layer.
+CUresult copy_2d(const CUDA_MEMCPY2D* rows, CUstream stream) {
+    SIMGPU_REQUIRE(rows != nullptr);
+    CUDA_MEMCPY3D shape{};
+    shape.srcMemoryType = rows->srcMemoryType;
+    shape.srcHost = rows->srcHost;
+    shape.srcDevice = rows->srcDevice;
+    shape.srcPitch = rows->srcPitch;
+    shape.srcY = rows->srcY;
+    shape.srcXInBytes = rows->srcXInBytes;
+    shape.dstMemoryType = rows->dstMemoryType;
+    shape.dstHost = rows->dstHost;
+    shape.dstDevice = rows->dstDevice;
+    shape.dstPitch = rows->dstPitch;
+    shape.dstY = rows->dstY;
+    shape.dstXInBytes = rows->dstXInBytes;
+    shape.WidthInBytes = rows->WidthInBytes;
+    shape.Height = rows->Height;
+    shape.Depth = 1;
+    return copy_3d(&shape, stream);
 }
 
 }  // namespace
@@ -172,39 +163,6 @@ SIMGPU_API CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
 }
 
 SIMGPU_API CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
-    return copy(to, from, bytes, stream);
-}
-
-SIMGPU_API CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, size_t bytes) {
-    return copy(to, address_of(from), bytes, nullptr);
-}
-
-SIMGPU_API CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr from, size_t bytes) {
-    return copy(address_of(to), from, bytes, nullptr);
-}
-
-SIMGPU_API CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
-    return copy(to, from, bytes, nullptr);
-}
-
-SIMGPU_API CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to,
-                                         const void* from,
-                                         size_t bytes,
-                                         CUstream stream) {
-    return copy(to, address_of(from), bytes, stream);
-}
-
-SIMGPU_API CUresult cuMemcpyDtoHAsync_v2(void* to,
-                                         CUdeviceptr from,
-                                         size_t bytes,
-                                         CUstream stream) {
-    return copy(address_of(to), from, bytes, stream);
-}
-
-SIMGPU_API CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to,
-                                         CUdeviceptr from,
-                                         size_t bytes,
-                                         CUstream stream) {
     return copy(to, from, bytes, stream);
 }
 
@@ -219,10 +177,6 @@ SIMGPU_API CUresult cuMemcpyPeerAsync(
 }
 
 SIMGPU_API CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D* shape) {
-    return copy_2d(shape, nullptr);
-}
-
-SIMGPU_API CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D* shape) {
     return copy_2d(shape, nullptr);
 }
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from . import symbols
 from .compiler import Compiler, link_command, run_all, version_script
 from .driver import NO_ENTRY_POINTS, driver_parts, error_name_rows
-from .forwards import runtime_forwards
+from .forwards import driver_forwards, runtime_forwards
 from .headers import Declarations, find_header, parse, preprocess
 from .libraries import ALL_VERSIONS, DRIVER_FILE, LIBRARIES, NVML_FILE, RUNTIME, Library
 from .profiles import profile_table
@@ -111,6 +111,10 @@ def _build_driver(shop: Workshop, declarations: Declarations) -> dict[str, str]:
     last = shop.sources / "driver" / "entry_points.cpp"
     first = [path for path in paths if path != last]
     made = {path: _object_path(shop, path) for path in paths}
+    forwards = shop.work / "driver_forwards.cpp"
+    forwards.write_text(driver_forwards(declarations))
+    first.append(forwards)
+    made[forwards] = forwards.with_suffix(".o")
     run_all([shop.compiler.hand_written(path, made[path], ALL_VERSIONS) for path in first])
     run_all([shop.compiler.hand_written(last, made[last], ALL_VERSIONS)])
     modelled = set().union(*(symbols.defined_in_object(path) for path in made.values()))

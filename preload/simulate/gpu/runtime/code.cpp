@@ -10,6 +10,7 @@
 #include "runtime/runtime_state.h"
 
 using simgpu::finish;
+using simgpu::kernel_of;
 
 namespace {
 
@@ -35,17 +36,6 @@ struct Registry {
 Registry& registry() {
     static auto* const registry = new Registry;
     return *registry;
-}
-
-// A CUfunction or cudaKernel_t passed instead of a host stub is returned unchanged.
-CUfunction kernel_of(const void* host_stub) {
-    Registry& known = registry();
-    const std::lock_guard guard(known.mutex);
-    const auto found = known.kernels.find(host_stub);
-    if (found != known.kernels.end()) {
-        return found->second;
-    }
-    return static_cast<CUfunction>(const_cast<void*>(host_stub));
 }
 
 // Pushed by <<<...>>> and popped by the stub, at most a few levels deep. Plain data: kernels may be
@@ -97,6 +87,16 @@ cudaError_t launch(CUfunction kernel, const LaunchConfiguration& shape) {
 }
 
 }  // namespace
+
+CUfunction simgpu::kernel_of(const void* host_stub) {
+    Registry& known = registry();
+    const std::lock_guard guard(known.mutex);
+    const auto found = known.kernels.find(host_stub);
+    if (found != known.kernels.end()) {
+        return found->second;
+    }
+    return static_cast<CUfunction>(const_cast<void*>(host_stub));
+}
 
 SIMGPU_API void** __cudaRegisterFatBinary(void* image) {
     return reinterpret_cast<void**>(new FatBinary{image, nullptr});
@@ -211,10 +211,6 @@ SIMGPU_API cudaError_t cudaGetFuncBySymbol(cudaFunction_t* function, const void*
     return cudaSuccess;
 }
 
-SIMGPU_API cudaError_t cudaFuncGetName(const char** name, const void* host_stub) {
-    return finish(cuFuncGetName(name, kernel_of(host_stub)));
-}
-
 SIMGPU_API cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes,
                                              const void* host_stub) {
     SIMGPU_CONTEXT()
@@ -235,18 +231,6 @@ SIMGPU_API cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes,
     return cudaSuccess;
 }
 
-SIMGPU_API cudaError_t cudaFuncSetAttribute(const void* host_stub,
-                                            cudaFuncAttribute attribute,
-                                            int value) {
-    SIMGPU_CONTEXT()
-    return finish(cuFuncSetAttribute(
-        kernel_of(host_stub), static_cast<CUfunction_attribute>(attribute), value));
-}
-
-SIMGPU_API cudaError_t cudaFuncSetCacheConfig(const void*, cudaFuncCache) {
-    return cudaSuccess;
-}
-
 SIMGPU_API cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel,
                                                        cudaFuncAttribute attribute,
                                                        int value,
@@ -257,55 +241,3 @@ SIMGPU_API cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel,
                                        reinterpret_cast<CUkernel>(kernel),
                                        device));
 }
-
-SIMGPU_API cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-    int* blocks, const void* host_stub, int block_threads, size_t shared_bytes, unsigned flags) {
-    SIMGPU_CONTEXT()
-    return finish(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-        blocks, kernel_of(host_stub), block_threads, shared_bytes, flags));
-}
-
-SIMGPU_API cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks,
-                                                                     const void* host_stub,
-                                                                     int block_threads,
-                                                                     size_t shared_bytes) {
-    return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-        blocks, host_stub, block_threads, shared_bytes, 0);
-}
-
-SIMGPU_API cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes,
-                                                                 const void* host_stub,
-                                                                 int blocks,
-                                                                 int block_threads) {
-    SIMGPU_CONTEXT()
-    return finish(cuOccupancyAvailableDynamicSMemPerBlock(
-        bytes, kernel_of(host_stub), blocks, block_threads));
-}
-
-SIMGPU_API cudaError_t cudaOccupancyMaxActiveClusters(int* clusters,
-                                                      const void* host_stub,
-                                                      const cudaLaunchConfig_t*) {
-    return finish(cuOccupancyMaxActiveClusters(clusters, kernel_of(host_stub), nullptr));
-}
-
-SIMGPU_API cudaError_t cudaOccupancyMaxPotentialClusterSize(int* blocks,
-                                                            const void* host_stub,
-                                                            const cudaLaunchConfig_t*) {
-    return finish(cuOccupancyMaxPotentialClusterSize(blocks, kernel_of(host_stub), nullptr));
-}
-
-#if CUDART_VERSION >= 12080
-SIMGPU_API cudaError_t cudaLibraryLoadData(cudaLibrary_t* library,
-                                           const void* code,
-                                           cudaJitOption*,
-                                           void**,
-                                           unsigned,
-                                           cudaLibraryOption*,
-                                           void**,
-                                           unsigned) {
-    SIMGPU_CONTEXT()
-    return finish(cuLibraryLoadData(
-        reinterpret_cast<CUlibrary*>(library), code, nullptr, nullptr, 0, nullptr, nullptr, 0));
-}
-
-#endif

@@ -166,16 +166,6 @@ SIMGPU_API cudaError_t cudaDeviceDisablePeerAccess(int peer) {
     return finish(simgpu::check_device(peer));
 }
 
-SIMGPU_API cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) {
-    SIMGPU_REQUIRE_VALUE(config != nullptr)
-    *config = cudaFuncCachePreferNone;
-    return cudaSuccess;
-}
-
-SIMGPU_API cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) {
-    return cudaSuccess;
-}
-
 SIMGPU_API cudaError_t cudaGetDriverEntryPointByVersion(const char* name,
                                                         void** function,
                                                         unsigned version,
@@ -197,12 +187,6 @@ SIMGPU_API cudaError_t cudaGetDriverEntryPoint(const char* name,
                                                unsigned long long flags,
                                                cudaDriverEntryPointQueryResult* status) {
     return cudaGetDriverEntryPointByVersion(name, function, CUDART_VERSION, flags, status);
-}
-
-SIMGPU_API cudaError_t cudaGetExportTable(const void** table, const cudaUUID_t*) {
-    SIMGPU_REQUIRE_VALUE(table != nullptr)
-    *table = nullptr;
-    return finish(cudaErrorSymbolNotFound);
 }
 
 SIMGPU_API cudaError_t cudaProfilerStart() {

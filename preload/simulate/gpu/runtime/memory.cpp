@@ -108,14 +108,6 @@ SIMGPU_API cudaError_t cudaMallocPitch(void** pointer,
     return give_address(result, address, pointer);
 }
 
-SIMGPU_API cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned flags) {
-    SIMGPU_CONTEXT()
-    SIMGPU_REQUIRE_VALUE(pointer != nullptr)
-    CUdeviceptr address = 0;
-    const CUresult result = cuMemAllocManaged(&address, bytes, flags);
-    return give_address(result, address, pointer);
-}
-
 SIMGPU_API cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned flags) {
     SIMGPU_CONTEXT()
     SIMGPU_REQUIRE_VALUE(pointer != nullptr)
@@ -133,35 +125,6 @@ SIMGPU_API cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
 SIMGPU_API cudaError_t cudaFreeHost(void* pointer) {
     SIMGPU_CONTEXT()
     return pointer == nullptr ? cudaSuccess : finish(cuMemFreeHost(pointer));
-}
-
-SIMGPU_API cudaError_t cudaHostGetDevicePointer(void** device_pointer,
-                                                void* pointer,
-                                                unsigned flags) {
-    SIMGPU_CONTEXT()
-    SIMGPU_REQUIRE_VALUE(device_pointer != nullptr)
-    CUdeviceptr address = 0;
-    const CUresult result = cuMemHostGetDevicePointer_v2(&address, pointer, flags);
-    return give_address(result, address, device_pointer);
-}
-
-SIMGPU_API cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream) {
-    SIMGPU_CONTEXT()
-    SIMGPU_REQUIRE_VALUE(pointer != nullptr)
-    CUdeviceptr address = 0;
-    const CUresult result = cuMemAllocAsync(&address, bytes, stream);
-    return give_address(result, address, pointer);
-}
-
-SIMGPU_API cudaError_t cudaMallocFromPoolAsync(void** pointer,
-                                               size_t bytes,
-                                               cudaMemPool_t pool,
-                                               cudaStream_t stream) {
-    SIMGPU_CONTEXT()
-    SIMGPU_REQUIRE_VALUE(pointer != nullptr)
-    CUdeviceptr address = 0;
-    const CUresult result = cuMemAllocFromPoolAsync(&address, bytes, pool, stream);
-    return give_address(result, address, pointer);
 }
 
 SIMGPU_API cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
@@ -220,15 +183,6 @@ SIMGPU_API cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* parameters, cu
     return copy_3d(parameters, stream);
 }
 
-SIMGPU_API cudaError_t cudaMemset(void* pointer, int value, size_t bytes) {
-    return cudaMemsetAsync(pointer, value, bytes, nullptr);
-}
-
-SIMGPU_API cudaError_t
-cudaMemset2D(void* pointer, size_t pitch_bytes, int value, size_t width_bytes, size_t height) {
-    return cudaMemset2DAsync(pointer, pitch_bytes, value, width_bytes, height, nullptr);
-}
-
 #if CUDART_VERSION >= 13000
 SIMGPU_API cudaError_t cudaMemPrefetchAsync(const void* pointer,
                                             size_t bytes,
@@ -245,22 +199,6 @@ SIMGPU_API cudaError_t cudaMemAdvise(const void*, size_t, cudaMemoryAdvise, cuda
     return cudaSuccess;
 }
 
-SIMGPU_API cudaError_t cudaMemcpyBatchAsync(void* const* to,
-                                            const void* const* from,
-                                            const size_t* bytes,
-                                            size_t count,
-                                            cudaMemcpyAttributes*,
-                                            size_t*,
-                                            size_t,
-                                            cudaStream_t stream) {
-    for (size_t index = 0; index < count; ++index) {
-        const cudaError_t error = copy(to[index], from[index], bytes[index], stream);
-        if (error != cudaSuccess) {
-            return error;
-        }
-    }
-    return cudaSuccess;
-}
 #endif
 
 SIMGPU_API cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes,

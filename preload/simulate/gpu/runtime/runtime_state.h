@@ -23,6 +23,9 @@ int chosen_device();
 // cudaErrorNoDevice when there is none.
 cudaError_t check_device(int device);
 
+// The kernel of a host stub. A CUfunction or cudaKernel_t in its place is returned unchanged.
+CUfunction kernel_of(const void* host_stub);
+
 inline CUdeviceptr address_of(const void* pointer) {
     return reinterpret_cast<CUdeviceptr>(pointer);
 }
