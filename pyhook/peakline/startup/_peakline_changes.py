@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from _peakline_imports import when_imported
+from _peakline_imports import after_each_step, when_imported
 
 _noted: set[str] = set()
 
@@ -63,25 +63,11 @@ def _set_to_none(change: str) -> None:
 
 
 def _zero_grad_early(change: str) -> None:
-    def wrap(module: Any) -> None:
-        real = module.Optimizer.profile_hook_step
+    def zero_grad(optimizer: Any) -> None:
+        optimizer.zero_grad(set_to_none=True)
+        _note(change)
 
-        @functools.wraps(real)
-        def profile_hook_step(function: Any) -> Any:
-            hooked = real(function)
-
-            @functools.wraps(hooked)
-            def step(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-                result = hooked(optimizer, *args, **kwargs)
-                optimizer.zero_grad(set_to_none=True)
-                _note(change)
-                return result
-
-            return step
-
-        module.Optimizer.profile_hook_step = staticmethod(profile_hook_step)
-
-    when_imported("torch.optim.optimizer", wrap)
+    after_each_step(zero_grad)
 
 
 def _on_models(prepare: Callable[[Any], None]) -> None:

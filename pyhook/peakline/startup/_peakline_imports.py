@@ -44,3 +44,27 @@ def when_imported(name: str, function: Callable[[Any], None]) -> None:
     if _Finder not in sys.meta_path:
         sys.meta_path.insert(0, _Finder)
     _waiting.setdefault(name, []).append(function)
+
+
+def after_each_step(action: Callable[[Any], object]) -> None:
+    """Call ``action(optimizer)`` after each step of every optimizer, once torch is imported."""
+    import functools
+
+    def wrap(module: Any) -> None:
+        real = module.Optimizer.profile_hook_step
+
+        @functools.wraps(real)
+        def profile_hook_step(function: Any) -> Any:
+            hooked = real(function)
+
+            @functools.wraps(hooked)
+            def step(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+                result = hooked(optimizer, *args, **kwargs)
+                action(optimizer)
+                return result
+
+            return step
+
+        module.Optimizer.profile_hook_step = staticmethod(profile_hook_step)
+
+    when_imported("torch.optim.optimizer", wrap)

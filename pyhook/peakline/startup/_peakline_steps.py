@@ -14,7 +14,6 @@ per parameter, the last one ends the step.
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import sys
 import weakref
@@ -22,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import _peakline_words
-from _peakline_imports import when_imported
+from _peakline_imports import after_each_step
 
 # An optimizer that steps this many times as often does not wait for the others.
 _MOST_TIMES_AS_OFTEN = 10
@@ -145,22 +144,8 @@ def prepare() -> None:
     steps = _Steps()
     wanted = _wanted(os.environ["PEAKLINE_STEPS"])
 
-    def wrap(module: Any) -> None:
-        real = module.Optimizer.profile_hook_step
+    def count(optimizer: Any) -> None:
+        steps.count(optimizer)
+        wanted.after_step(steps)
 
-        @functools.wraps(real)
-        def profile_hook_step(function: Any) -> Any:
-            hooked = real(function)
-
-            @functools.wraps(hooked)
-            def step(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-                result = hooked(optimizer, *args, **kwargs)
-                steps.count(optimizer)
-                wanted.after_step(steps)
-                return result
-
-            return step
-
-        module.Optimizer.profile_hook_step = staticmethod(profile_hook_step)
-
-    when_imported("torch.optim.optimizer", wrap)
+    after_each_step(count)
