@@ -20,33 +20,36 @@ _PROGRESS_FROM_BYTES = 64 << 20  # smaller traces are read before a bar could ap
 
 
 @contextmanager
+def terminal_bar(
+    what: str, total: float, *columns: str
+) -> Iterator[Callable[[float], object] | None]:
+    """Show a bar on a terminal; yields a function for the finished part of `total`, else None.
+
+    `columns` are names of rich's columns, right of the bar.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich import progress
+
+    right = [getattr(progress, name)() for name in columns]
+    left = (progress.TextColumn("{task.description}", markup=False), progress.BarColumn())
+    with progress.Progress(*left, *right, console=console_of(sys.stderr), transient=True) as bar:
+        task = bar.add_task(printable(what), total=total)
+        yield lambda done: bar.update(task, completed=done)
+
+
+@contextmanager
 def progress_bar(path: str, verb: str = "Reading") -> Iterator[Callable[[float], object] | None]:
     """Show a bar with rate and remaining time on a terminal while a big trace is processed."""
     file = Path(path)
-    is_big = file.is_file() and file.stat().st_size >= _PROGRESS_FROM_BYTES
-    if not is_big or not sys.stderr.isatty():
+    size = file.stat().st_size if file.is_file() else 0
+    if size < _PROGRESS_FROM_BYTES:
         yield None
         return
-    from rich.progress import (
-        BarColumn,
-        DownloadColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-        TransferSpeedColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-    )
-    size = file.stat().st_size
-    with Progress(*columns, console=console_of(sys.stderr), transient=True) as bar:
-        task = bar.add_task(f"{verb} {printable(file.name)}", total=size)
-        yield lambda fraction: bar.update(task, completed=fraction * size)
+    columns = ("DownloadColumn", "TransferSpeedColumn", "TimeRemainingColumn")
+    with terminal_bar(f"{verb} {file.name}", size, *columns) as show:
+        yield show and (lambda fraction: show(fraction * size))
 
 
 @contextmanager

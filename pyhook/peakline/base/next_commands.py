@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TextIO
 
 from peakline.base.output import say
@@ -44,6 +44,14 @@ def shortened(text: str, width: int) -> str:
         return text
     kept = max(width - 3, 20)
     return text[: kept // 3] + "..." + text[len(text) - (kept - kept // 3) :]
+
+
+def shortener(width: int) -> Callable[[str, int], str]:
+    """Return a function that cuts a text to the rest of a line, behind `used` columns; 0: no limit.
+
+    However narrow the line is, 20 columns stay.
+    """
+    return lambda text, used: shortened(text, max(width - used, 20) if width else 0)
 
 
 def terminal_width(stream: TextIO) -> int:

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from peakline.base.engine import CommandError
-from peakline.base.next_commands import next_commands, shell_words, shortened, terminal_width
+from peakline.base.next_commands import next_commands, shell_words, shortener, terminal_width
 from peakline.base.output import say, write_json, write_lines
 from peakline.commands.shared import report_options
 from peakline.commands.shared.pairs import Pair, chosen_pair, paired, pairs_text
@@ -81,15 +81,11 @@ def run(args: argparse.Namespace) -> int:
         return 0
     titles = {"phases": "Highest peak of a phase", "total": "Allocated over the run"}
     title = titles.get(what, "Peak" if what == "peak" else f"At {what}")
-    width = terminal_width(sys.stdout)
     top = args.top if args.top is not None else _TOP
-
-    def shorten(text: str, used: int) -> str:
-        return shortened(text, max(width - used, 20) if width else 0)
-
     if pairs:
         write_lines(*pairs_text(pairs, top), "")
         title = f"Rank {pair.rank}, {title[0].lower()}{title[1:]}"
+    shorten = shortener(terminal_width(sys.stdout))
     write_lines(*comparison_text(comparison, title, top, shorten))
     if not any(path.endswith(".json") for path in (args.before, args.after)):
         words = shell_words([args.before, args.after])

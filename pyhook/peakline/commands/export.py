@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 from peakline.base.engine import CommandError
-from peakline.base.files import replacing, trace_stem
-from peakline.base.output import console_of, did_you_mean, say, write_lines
+from peakline.base.files import replacing, terminal_bar, trace_stem
+from peakline.base.output import did_you_mean, say, write_lines
 from peakline.base.sizes import size_of
 from peakline.commands.shared import report_options
 from peakline.commands.shared.folders import HEAVIEST, WHOLE, is_folder, run_in
@@ -160,7 +159,8 @@ def _write_tables(args: argparse.Namespace) -> int:
     if not paths:
         raise CommandError(f"{args.files[0]}: no trace there (.peak, .peak.zst)")
     try:
-        with _bar(len(paths)) as progress:
+        columns = ("MofNCompleteColumn", "TimeRemainingColumn")
+        with terminal_bar("Reading traces", len(paths), *columns) as progress:
             done = collecting.collect(paths, args.output, dict(args.label), progress)
     except FleetError as error:
         raise CommandError(str(error)) from error
@@ -180,17 +180,3 @@ def _files_of_runs(words: Sequence[str]) -> list[str]:
         is_run = is_folder(word) and not Path(word).is_dir()
         found += [str(one.path) for one in run_in(word).members] if is_run else [word]
     return found
-
-
-@contextmanager
-def _bar(count: int) -> Iterator[Callable[[], object]]:
-    """Show on a terminal how many traces were read."""
-    if not sys.stderr.isatty():
-        yield lambda: None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console_of(sys.stderr), transient=True) as bar:
-        task = bar.add_task("", total=count)
-        yield lambda: bar.advance(task)

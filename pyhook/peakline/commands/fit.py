@@ -14,7 +14,7 @@ from pathlib import Path
 
 from peakline.api import assumptions
 from peakline.base.engine import CommandError
-from peakline.base.next_commands import next_commands, shell_words, shortened, terminal_width
+from peakline.base.next_commands import next_commands, shell_words, shortener, terminal_width
 from peakline.base.output import console_of, printable, write_json, write_lines
 from peakline.base.sizes import size_of, size_or_unknown
 from peakline.builds.native_build import BuildError
@@ -228,7 +228,7 @@ def _report(
     name, _ = _sweep(args.sweep)
     header = ["Device", *([name] if name else []), "Fits", "Peak", "Headroom", "Heaviest lines"]
     rows = [header]
-    width = terminal_width(sys.stdout)
+    shorten = shortener(terminal_width(sys.stdout))
     for one in outcomes:
         lines = "; ".join(f"{line.location} {size_of(line.bytes)}" for line in one.lines)
         if one.verdict == "skipped":
@@ -241,8 +241,7 @@ def _report(
     for row in rows:
         padded = [cell.ljust(width) for cell, width in zip(row[:-1], widths, strict=True)]
         start = "  ".join([*padded, ""])
-        room = max(width - len(start), 20) if width else 0
-        yield (start + shortened(row[-1], room)).rstrip()
+        yield (start + shorten(row[-1], len(start))).rstrip()
     if name:
         yield ""
         yield from _largest(name, outcomes)

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from peakline.base.engine import CommandError
-from peakline.base.next_commands import shortened, terminal_width
-from peakline.base.output import console_of, did_you_mean, write_json, write_lines
+from peakline.base.files import terminal_bar
+from peakline.base.next_commands import shortener, terminal_width
+from peakline.base.output import did_you_mean, write_json, write_lines
 from peakline.base.sizes import size_of
+from peakline.commands.shared.report_options import row_count
 from peakline.fleet.engines import Engine, FleetError, Progress, count_files, is_url
 from peakline.fleet.questions import QUESTIONS, Asked, Question
 
@@ -31,7 +33,6 @@ EXAMPLES = (
 _SCHEMA_VERSION = 1
 _TOP = 20
 _MANY_FILES = 2000
-_LEAST_ROOM = 20  # columns of the last column, however narrow the terminal is
 _MODULES = {"duckdb": "duckdb", "spark": "pyspark"}
 
 
@@ -73,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="For limits: show jobs that use this much of a device (default: 90)",
     )
     parser.add_argument(
-        "--top", type=_count, metavar="N", help=f"Show N rows, 0: all (default: {_TOP})"
+        "--top", type=row_count, metavar="N", help=f"Show N rows, 0: all (default: {_TOP})"
     )
     parser.add_argument("--json", action="store_true", help="Print JSON, by default with all rows")
     parser.add_argument(
@@ -111,12 +112,6 @@ def _percent(text: str) -> float:
     if not number.isdigit() or int(number) > 100:
         raise argparse.ArgumentTypeError(f"'{text}' is no percentage from 0 to 100")
     return int(number) / 100
-
-
-def _count(text: str) -> int:
-    if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number of rows")
-    return int(text)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -199,7 +194,7 @@ def _compact(fleet: str) -> None:
     if is_url(fleet):
         raise FleetError(f"{fleet}: only folders are compacted; compact before you upload")
     look_for_tables(fleet, tuple(TABLES))
-    with _progress("Compacting") as progress:
+    with terminal_bar("Compacting", 1, "TimeElapsedColumn") as progress:
         done = compact(Path(fleet), progress or (lambda _: None))
     if done.bytes_after:
         write_lines(
@@ -238,11 +233,7 @@ def _show(args: argparse.Namespace, question: Question, found: Answered) -> None
         return
     write_lines("")
     width = terminal_width(sys.stdout) or 0
-
-    def shorten(text: str, used: int) -> str:
-        return shortened(text, max(width - used, _LEAST_ROOM) if width else 0)
-
-    write_lines(*answer_text(question, found.rows, width, shorten))
+    write_lines(*answer_text(question, found.rows, width, shortener(width)))
     if asked.top and len(found.rows) == asked.top:
         write_lines("... (--top 0 shows all)")
 
@@ -272,19 +263,5 @@ def _asking(engine: str) -> Iterator[Progress | None]:
     if engine == "spark":
         yield (lambda _: None) if sys.stderr.isatty() else None
         return
-    with _progress("Asking DuckDB") as progress:
+    with terminal_bar("Asking DuckDB", 1, "TimeElapsedColumn") as progress:
         yield progress
-
-
-@contextmanager
-def _progress(verb: str) -> Iterator[Progress | None]:
-    """Show a bar on a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console_of(sys.stderr), transient=True) as bar:
-        task = bar.add_task(verb, total=1.0)
-        yield lambda fraction: bar.update(task, completed=fraction)

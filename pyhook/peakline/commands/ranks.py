@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from peakline.base.engine import CommandError, report_engine
+from peakline.base.files import terminal_bar
 from peakline.base.next_commands import (
     next_commands,
     shell_words,
-    shortened,
+    shortener,
     suggest_for,
     terminal_width,
 )
-from peakline.base.output import console_of, say, write_json, write_lines
+from peakline.base.output import say, write_json, write_lines
 from peakline.commands.shared.folders import WHOLE, chosen_run
 
 if TYPE_CHECKING:
@@ -77,8 +78,10 @@ def run(args: argparse.Namespace) -> int:
         write_lines(f"{paths[0]} is the only process of its run: there is nothing to compare")
         suggest_for(str(paths[0]), "table")
         return 0
-    with _progress(len(paths)) as progress:
-        outlines = read_outlines(paths, progress)
+    columns = ("TaskProgressColumn", "TimeRemainingColumn")
+    bar = terminal_bar("Reading traces", len(paths), *columns)
+    with bar if len(paths) >= _PROGRESS_FROM else nullcontext() as progress:
+        outlines = read_outlines(paths, progress or (lambda _: None))
     try:
         comparison = compare_run(found, outlines, args.by, args.mesh)
     except MeshError as error:
@@ -88,11 +91,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         write_json(document_of(comparison))
         return 0
-    width = terminal_width(sys.stdout)
-
-    def shorten(text: str, used: int) -> str:
-        return shortened(text, max(width - used, 20) if width else 0)
-
+    shorten = shortener(terminal_width(sys.stdout))
     write_lines(*comparison_text(comparison, args.top, shorten))
     _suggest(found, args.files)
     return 0
@@ -103,16 +102,3 @@ def _suggest(found: Run, files: Sequence[str]) -> None:
     heaviest = [(f"table {words}", "the lines of the heaviest")] if len(files) == 1 else []
     page = (f"html {words} -o {found.name}.html", "all ranks in one page")
     say(*next_commands([*heaviest, page]))
-
-
-@contextmanager
-def _progress(count: int) -> Iterator[Callable[[int], object]]:
-    """Show how many traces were read, if there are many."""
-    if count < _PROGRESS_FROM or not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.progress import Progress
-
-    with Progress(console=console_of(sys.stderr), transient=True) as bar:
-        task = bar.add_task("Reading traces", total=count)
-        yield lambda done: bar.update(task, completed=done)

@@ -45,7 +45,7 @@ def collect(
     traces: Sequence[Path],
     fleet: str,
     labels: Mapping[str, str],
-    one_is_done: Callable[[], object] = lambda: None,
+    progress: Callable[[float], object] | None = None,
 ) -> Collected:
     """Write the tables of these traces; rows of other traces in the fleet stay.
 
@@ -64,7 +64,7 @@ def collect(
 
     with reading_pool(traces) as pool:
         running = {pool.submit(write, path): path for path in traces}
-        for one in as_completed(running):
+        for count, one in enumerate(as_completed(running), 1):
             try:
                 done.bytes_written += one.result()
                 done.traces += 1
@@ -72,7 +72,8 @@ def collect(
                 done.failed.append(str(error))
             except OSError as error:
                 done.failed.append(f"{running[one]}: cannot be summarised: {error}")
-            one_is_done()
+            if progress is not None:
+                progress(count)
     return done
 
 

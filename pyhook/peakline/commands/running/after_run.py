@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from peakline.base.device_names import highest_peak
 from peakline.base.engine import report_engine
@@ -22,9 +22,6 @@ from peakline.launch.run_end import RunEnd
 from peakline.pages.making import PageOptions, make_file, page_beside
 from peakline.recording.growth import growth_lines
 from peakline.terminal.report import show_report
-
-if TYPE_CHECKING:
-    pass
 
 _NAMES_SHOWN = 8
 _AUTOPSY_ROWS = 5  # of each of its tables, so that all fits on one screen
