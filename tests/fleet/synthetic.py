@@ -18,6 +18,7 @@ from peakline.fleet.identity import Identity
 from peakline.fleet.places import stable_hash
 from peakline.fleet.rows import TraceRows
 from peakline.fleet.tables import write_rows
+from peakline.runs.members import Member
 
 GB = 1 << 30
 DEVICE_BYTES = (40 * GB, 80 * GB, 141 * GB)
@@ -91,7 +92,23 @@ def _make_rank(
         sizes[3] = sizes.get(3, 0) + 30 * GB
     sites = [_site(number, run["script"], i, size) for i, size in sorted(sizes.items())]
     peak = sum(site["bytes"] for site in sites)
-    identity = Identity(run["run_id"], trace, None, None, rank, rank, ranks, "host1", 1000 + rank)
+    member = Member(
+        path=Path(),
+        file_uuid=trace,
+        run_uuid="",
+        job="",
+        script="",
+        host="host1",
+        pid=1000 + rank,
+        parent_pid=0,
+        rank=rank,
+        local_rank=rank,
+        world_size=ranks,
+        attempt=0,
+        started=0.0,
+        is_being_written=False,
+    )
+    identity = Identity(run["run_id"], member)
     row = {
         **dict.fromkeys(schema.names_of(schema.RANKS)),
         **run,
@@ -101,8 +118,8 @@ def _make_rank(
         "rank": rank,
         "world_size": ranks,
         "rank_name": identity.name,
-        "host": identity.host,
-        "pid": identity.pid,
+        "host": member.host,
+        "pid": member.pid,
         "device_kind": "gpu",
         "device": rank,
         "labels": {"team": draw.choice("ab")},

@@ -27,7 +27,7 @@ SMALL = Size(runs=8, lines=5)
 
 def exported_again(rank: TraceRows) -> TraceRows:
     """The same trace, exported a day later, with half the bytes."""
-    number = stable_hash(rank.identity.trace_id, "again")
+    number = stable_hash(rank.identity.member.file_uuid, "again")
     tables: dict[str, list[dict[str, Any]]] = {
         name: [{**row, "rank_id": number} for row in rows] for name, rows in rank.tables.items()
     }

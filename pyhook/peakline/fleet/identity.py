@@ -14,28 +14,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Identity:
-    """The run of a trace, and its rank and process within."""
+    """The run of a trace, and its process."""
 
     run_id: str
-    trace_id: str
-    job: str | None
-    attempt: int | None
-    rank: int | None
-    local_rank: int | None
-    world_size: int | None
-    host: str
-    pid: int
+    member: Member
 
     @property
     def name(self) -> str:
         """Its name in answers."""
-        return f"process {self.pid} on {self.host}" if self.rank is None else f"rank {self.rank}"
+        member = self.member
+        return f"{member.label} on {member.host}" if member.rank is None else member.label
 
     @property
     def file_stem(self) -> str:
         """The stem of its file names, unique for restarts and for several processes of a rank."""
-        who = self.pid if self.rank is None else self.rank
-        return _file_name(f"{self.host or 'host'}.{who}.{self.trace_id[:8]}")
+        member = self.member
+        who = member.pid if member.rank is None else member.rank
+        return _file_name(f"{member.host or 'host'}.{who}.{member.file_uuid[:8]}")
 
     @property
     def folder(self) -> str:
@@ -45,17 +40,7 @@ class Identity:
 
 def identity_of(member: Member, run_id: str | None = None) -> Identity:
     """Return a trace's identity; its run is `run_id`, that of `peakline run`, or its own."""
-    return Identity(
-        run_id=run_id or member.run_uuid or member.file_uuid,
-        trace_id=member.file_uuid,
-        job=member.job or None,
-        attempt=member.attempt,
-        rank=member.rank,
-        local_rank=member.local_rank,
-        world_size=member.world_size,
-        host=member.host,
-        pid=member.pid,
-    )
+    return Identity(run_id or member.run_uuid or member.file_uuid, member)
 
 
 def run_ids(traces: Sequence[Path]) -> dict[Path, str]:

@@ -53,7 +53,7 @@ def rows_of_trace(path: str, labels: Mapping[str, str], run_id: str | None = Non
     exported_ns = time.time_ns()
     for device in dict.fromkeys((chosen, *others)):
         found = outline if device == chosen else outline_of(trace, device)
-        number = stable_hash(identity.trace_id, device, exported_ns)
+        number = stable_hash(identity.member.file_uuid, device, exported_ns)
         rank = _rank_row(trace, info, found, identity, several=len(others) > 1)
         exported = datetime.fromtimestamp(exported_ns // 1000 / 1e6, timezone.utc)
         ids = {"rank_id": number, "exported": exported.replace(tzinfo=None)}
@@ -70,15 +70,16 @@ def _facts_of_trace(
     labels: Mapping[str, str],
 ) -> Row:
     """Return the columns that are equal for all devices of a trace."""
-    meta = info["meta"]
+    meta, member = info["meta"], identity.member
     began = info["start_realtime_ns"]
     command, directory = meta.get("argv", ""), meta.get("working_directory", "")
     commit = commit_at(script_folder(command, directory) or directory, began / 1e9)
     return {
-        **{name: getattr(identity, name) for name in ("run_id", "trace_id", "job", "attempt")},
-        **{name: getattr(identity, name) for name in ("rank", "local_rank", "world_size")},
-        "host": identity.host,
-        "pid": identity.pid,
+        "run_id": identity.run_id,
+        "trace_id": member.file_uuid,
+        "job": member.job or None,
+        **{name: getattr(member, name) for name in ("attempt", "rank", "local_rank")},
+        **{name: getattr(member, name) for name in ("world_size", "host", "pid")},
         "script": meta.get("script", ""),
         "command": command,
         "version": labels.get("version") or (commit[:12] if commit else None),
