@@ -97,10 +97,10 @@ for (let round = 0; round < 150; round++) {
   });
   if (series.nearCount !== near) wrong.push(["near", round]);
   const fewer = new Series(model, groups, points.slice(0, 1 + random(points.length)), series);
-  if (new Set(fewer.places).size !== fewer.chosen.length) wrong.push(["places", round]);
+  if (new Set(fewer.colours).size !== fewer.chosen.length) wrong.push(["places", round]);
   fewer.chosen.forEach((group, i) => {
     const old = series.chosen.indexOf(group);
-    if (old >= 0 && series.places[old] !== fewer.places[i]) wrong.push(["kept place", round]);
+    if (old >= 0 && series.colours[old] !== fewer.colours[i]) wrong.push(["kept place", round]);
   });
 }
 console.log(JSON.stringify({ wrong: wrong.slice(0, 9), cut }));
