@@ -20,8 +20,7 @@ sys.path.insert(0, str(ROOT / "pyhook"))
 
 import peakline  # noqa: E402
 from peakline.commands.shared.reports import REPORTS  # noqa: E402
-from peakline.recording import rows  # noqa: E402
-from peakline.recording.events import Event  # noqa: E402
+from peakline.recording import Event, rows  # noqa: E402
 from peakline.recording.reports import FORMS  # noqa: E402
 
 

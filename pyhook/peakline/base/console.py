@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
-
-from peakline.base.output import printable
 
 # Line breaks of the layout, and the isolates that `Marks.shown` puts around a name.
 _OURS = "\n\u2068\u2069"
@@ -17,8 +15,9 @@ _OURS = "\n\u2068\u2069"
 class SafeConsole(Console):
     """Draws text literally: no markup, no emoji codes, no control characters."""
 
-    def __init__(self, **options: Any) -> None:
-        """Take the options of rich's Console."""
+    def __init__(self, clean: Callable[..., str], **options: Any) -> None:
+        """Take `printable` of output.py, which loads no rich, and the options of rich's Console."""
+        self._clean = clean
         super().__init__(markup=False, emoji=False, highlight=False, **options)
 
     def render(
@@ -29,4 +28,4 @@ class SafeConsole(Console):
             if segment.control:
                 yield segment
             else:
-                yield Segment(printable(segment.text, keep=_OURS), segment.style)
+                yield Segment(self._clean(segment.text, keep=_OURS), segment.style)

@@ -104,4 +104,4 @@ def console_of(stream: TextIO, **options: Any) -> Console:
     """Return a console that draws on a terminal; names in it are text, never markup. Loads rich."""
     from peakline.base.console import SafeConsole
 
-    return SafeConsole(file=stream, **options)
+    return SafeConsole(printable, file=stream, **options)

@@ -8,7 +8,8 @@ from peakline.base.next_commands import suggest_for
 from peakline.base.output import write_lines
 from peakline.commands.shared import report_options
 from peakline.commands.shared.folders import ALL
-from peakline.pages.making import PageOptions, make_file
+from peakline.pages.making import make_file
+from peakline.pages.options import PageOptions
 
 NAME = "html"
 HELP = "Write a page for the browser: summary, lines, flame graph, timeline; one file."

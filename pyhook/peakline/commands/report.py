@@ -11,7 +11,8 @@ from peakline.base.files import reading, replacing, trace_stem
 from peakline.base.next_commands import suggest_for
 from peakline.base.output import printable, write_json, write_lines, write_report
 from peakline.commands.shared import report_options
-from peakline.pages.making import PageOptions, make_file
+from peakline.pages.making import make_file
+from peakline.pages.options import PageOptions
 
 if TYPE_CHECKING:
     from peakline._report import Options

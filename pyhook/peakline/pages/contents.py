@@ -15,7 +15,7 @@ from peakline.recording.growth import growth_of_file
 
 if TYPE_CHECKING:
     from peakline._report import Trace
-    from peakline.pages.making import PageOptions
+    from peakline.pages.options import PageOptions
     from peakline.pages.page import DeviceData
 
 

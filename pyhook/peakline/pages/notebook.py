@@ -16,7 +16,8 @@ from IPython.display import IFrame, display
 import peakline
 from peakline.base.faults import failing_alone
 from peakline.base.output import say, write_lines
-from peakline.pages.making import PageOptions, make_file
+from peakline.pages.making import make_file
+from peakline.pages.options import PageOptions
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from peakline.recording.events import EventBatch
+    from peakline.recording.event_batches import EventBatch
 
 _TYPES = {"Q": pa.uint64(), "I": pa.uint32(), "B": pa.uint8(), "d": pa.float64()}
 _WORD = pa.dictionary(pa.int32(), pa.string())

@@ -19,7 +19,8 @@ from peakline.base.sizes import size_of
 from peakline.commands.shared.findings import fault_line
 from peakline.commands.shared.out_of_memory import cause_of
 from peakline.launch.run_end import RunEnd
-from peakline.pages.making import PageOptions, make_file, page_beside
+from peakline.pages.making import make_file, page_beside
+from peakline.pages.options import PageOptions
 from peakline.recording.growth import growth_lines
 from peakline.terminal.report import show_report
 
