@@ -70,7 +70,8 @@ LIBRARIES := $(NATIVE)/libpeakline.so $(NATIVE)/libpeakline_preload.so $(NATIVE)
 help: ## list the commands
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-# The only command that installs anything, with `demo` and `test`, which begin with it.
+# The only command that installs anything, with `demo` and `test`, which begin with it. (`check` and
+# `format` keep their tools in build/.)
 setup: ## install what is missing: compiler, libraries, a .venv with torch, the command `peakline`
 	@.ci/setup
 
@@ -143,12 +144,19 @@ fuzz: $(BUILD)/fuzz_reports ## attack readers, importers and commands for FUZZ_S
 	    -rss_limit_mb=4096 -artifact_prefix=$(BUILD)/fuzz_found/ -print_final_stats=1 \
 	    $(BUILD)/fuzz_found tests/fuzz/corpus
 
-check: ## formatting, linters, types, header independence, include directions
+# The same versions on every machine, in a folder of their own; `make clean` removes them, too.
+CHECK_TOOLS := build/check-tools
+$(CHECK_TOOLS)/installed: .ci/check-tools.txt
+	@rm -rf $(CHECK_TOOLS) && python3 -m venv $(CHECK_TOOLS)
+	@$(CHECK_TOOLS)/bin/python -m pip install -q --disable-pip-version-check --only-binary :all: -r $<
+	@touch $@
+
+check: $(CHECK_TOOLS)/installed ## formatting, linters, types, header independence, include directions
 	@.ci/check
 
-format: ## put every file into the project's format
-	@git ls-files '*.cpp' '*.h' | xargs clang-format -i
-	@$(PYTHON) -m ruff format -q . && $(PYTHON) -m ruff check -q --fix .
+format: $(CHECK_TOOLS)/installed ## put every file into the project's format
+	@git ls-files '*.cpp' '*.h' | xargs $(CHECK_TOOLS)/bin/clang-format -i
+	@$(CHECK_TOOLS)/bin/ruff format -q . && $(CHECK_TOOLS)/bin/ruff check -q --fix .
 
 bench: build $(BUILD)/recorder_bench $(BUILD)/native_bench $(BUILD)/librecording_switch.so ## print the cost of recording and the speed of reading (tables, no verdict)
 	@$(PYTHON) tests/bench/bench_events.py
