@@ -11,9 +11,8 @@ extern "C" {
 
 using SignalHandler = void (*)(int);
 
-// glibc's own names for the two functions.
+// glibc's own name for sigaction(); its name for signal() is ssignal().
 int __sigaction(int signal, const struct sigaction* wanted, struct sigaction* before);
-SignalHandler ssignal(int signal, SignalHandler handler);
 
 }  // extern "C"
 

@@ -8,7 +8,7 @@
 
 namespace peakline::record {
 
-inline constexpr uint64_t chunk_offset(uint64_t index) {
+constexpr uint64_t chunk_offset(uint64_t index) {
     return format::kSuperblockBytes + index * format::kChunkBytes;
 }
 

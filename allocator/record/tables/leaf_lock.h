@@ -52,9 +52,10 @@ private:
                 }
                 __builtin_ia32_pause();
             }
-            if (sleeps != kForEver && sleeps-- == 0) {
+            if (sleeps == 0) {
                 return false;
             }
+            sleeps -= sleeps == kForEver ? 0 : 1;
             // Nobody wakes us: returns after the time, or at once if the lock was released.
             const timespec time{0, kSleepNs};
             syscall(SYS_futex, &state_, FUTEX_WAIT_PRIVATE, kHeld, &time, nullptr, 0);

@@ -73,7 +73,7 @@ public:
         size_ = size;
         return true;
     }
-    void swap(MappedArray& other) {
+    void swap(MappedArray& other) noexcept {
         std::swap(data_, other.data_);
         std::swap(size_, other.size_);
         std::swap(capacity_, other.capacity_);

@@ -99,7 +99,8 @@ private:
         uint64_t class_id = 0;
         uint64_t coded = 0;
         at = format::get_uv(at, end_, &class_id);
-        if (at == nullptr || (at = format::get_uv(at, end_, &coded)) == nullptr) {
+        at = at == nullptr ? nullptr : format::get_uv(at, end_, &coded);
+        if (at == nullptr) {
             return fail("allocation is cut");
         }
         if (class_id == 0 || class_id > UINT32_MAX) {

@@ -9,7 +9,7 @@
 
 namespace simgpu {
 
-inline constexpr size_t round_up(size_t bytes, size_t multiple) {
+constexpr size_t round_up(size_t bytes, size_t multiple) {
     return (bytes + multiple - 1) / multiple * multiple;
 }
 
