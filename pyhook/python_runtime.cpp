@@ -3,7 +3,6 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 #include "pyhook/code/code_table.h"
@@ -39,14 +38,6 @@ AttachResult off(const char* version, const char* why) {
              version,
              why);
     return {PythonSupport::kOff, g_reason};
-}
-
-// Returns 0 if the version is not 3.x.
-unsigned minor_of(const char* version) {
-    if (strncmp(version, "3.", 2) != 0) {
-        return 0;
-    }
-    return static_cast<unsigned>(strtoul(version + 2, nullptr, 10));
 }
 
 void hook_code_dealloc(Object* code) {
@@ -107,7 +98,7 @@ AttachResult find_interpreter() {
     if (const char* const why = unsupported_build(version)) {
         return off(version, why);
     }
-    g_layout = layout_of(minor_of(version));
+    g_layout = layout_of(version);
     if (g_layout == nullptr) {
         return off(version, "this version is not known");
     }

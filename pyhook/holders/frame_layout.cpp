@@ -6,8 +6,6 @@
 namespace peakline::pyhook {
 namespace {
 
-constexpr uint16_t kFrameOfObject = 24;  // PyFrameObject.f_frame, 3.11+
-
 // await_return() sets these, under the GIL.
 FrameView g_awaited;
 const uint64_t* g_behind_awaited = nullptr;  // end of the frame on the stack of frames
@@ -81,7 +79,8 @@ void add_names(PyObject* code, const char* which, bool once, std::vector<std::st
 
 // In the order of the frame's slots.
 std::vector<std::string> names_of_variables(PyObject* code) {
-    const bool is_shared = python_minor() >= 11;  // an argument that is a cell has one slot
+    // An argument that is a cell has one slot, and two where a frame is an object.
+    const bool is_shared = layout()->object_frame != 0;
     std::vector<std::string> names;
     add_names(code, "co_varnames", false, &names);
     add_names(code, "co_cellvars", is_shared, &names);
@@ -109,10 +108,8 @@ FrameView frame_of_object(PyObject* frame) {
     if (layout() == nullptr) {
         return {};
     }
-    if (python_minor() < 11) {
-        return view_of(frame);
-    }
-    return view_of(reinterpret_cast<const void*>(word_of(frame, kFrameOfObject)));
+    const uint16_t offset = layout()->object_frame;
+    return view_of(offset == 0 ? frame : reinterpret_cast<const void*>(word_of(frame, offset)));
 }
 
 FrameView frame_of_generator(PyObject* generator) {
@@ -127,7 +124,7 @@ FrameView frame_of_generator(PyObject* generator) {
     // The generator contains its frame, which refers to the code; the last such word is the
     // frame's.
     const uint64_t count = basic_size_of(generator) / sizeof(uint64_t);
-    const bool is_known = code != nullptr && layout() != nullptr && python_minor() >= 11;
+    const bool is_known = code != nullptr && layout() != nullptr && layout()->object_frame != 0;
     for (uint64_t i = 2; i < count && is_known; ++i) {
         const uint64_t word = word_of(generator, i * sizeof(uint64_t)) & layout()->code_mask;
         if (word == reinterpret_cast<uint64_t>(code)) {
@@ -149,13 +146,13 @@ long number_of(PyObject* code, const char* which) {
 
 // Does not read the frame: the layout may not be verified yet.
 void await_return(PyObject* frame) {
-    if (layout() == nullptr || python_minor() < 11) {
+    if (layout() == nullptr || layout()->object_frame == 0) {
         return;
     }
     PyObject* const code = PyObject_GetAttrString(frame, "f_code");
     g_awaited.code = code;  // the frame keeps it alive
-    g_awaited.locals =
-        reinterpret_cast<const uint64_t*>(word_of(frame, kFrameOfObject) + layout()->frame_locals);
+    g_awaited.locals = reinterpret_cast<const uint64_t*>(word_of(frame, layout()->object_frame) +
+                                                         layout()->frame_locals);
     g_behind_awaited =
         g_awaited.locals + names_of_variables(code).size() + number_of(code, "co_stacksize");
     Py_DECREF(code);

@@ -20,7 +20,7 @@ inline uint64_t word_of(const void* object, uint64_t offset) {
 
 // The layout of the running interpreter; nullptr: unknown.
 inline const PythonLayout* layout() {
-    static const PythonLayout* const known = layout_of(python_minor());
+    static const PythonLayout* const known = layout_of(Py_GetVersion());
     return known;
 }
 

@@ -1,8 +1,5 @@
 #include "object_layout.h"
 
-#include <cstdlib>
-#include <cstring>
-
 #include "layout_reads.h"
 
 namespace peakline::pyhook {
@@ -23,9 +20,9 @@ constexpr uint16_t kKeysCount = 24;
 constexpr uint16_t kKeysIndices = 32;
 constexpr uint8_t kSplitKeys = 2;
 constexpr int64_t kMostSharedKeys = 254;
-// PyDictValues of 3.13, inside the object: four bytes; the last one shows whether they are valid.
+// InstanceValues::kInside: four bytes come first; the last one shows whether they are valid.
 constexpr uint16_t kValuesValid = 3;
-constexpr uint16_t kValuesFrom13 = 8;
+constexpr uint16_t kValuesInside = 8;
 
 // PyMemberDef. Its header differs between versions.
 struct Member {
@@ -71,17 +68,18 @@ const void* shared_keys(PyTypeObject* type) {
 const uint64_t* inline_values(PyObject* object) {
     const auto* const words = reinterpret_cast<const uint64_t*>(object);
     const unsigned long flags = PyType_GetFlags(Py_TYPE(object));
-    if (python_minor() == 11 && (flags & kManagedDict) != 0) {
+    const auto kind = layout() != nullptr ? layout()->instance_values : InstanceValues::kNone;
+    if (kind == InstanceValues::kPointer && (flags & kManagedDict) != 0) {
         return reinterpret_cast<const uint64_t*>(words[-4]);
     }
-    if (python_minor() == 12 && (flags & kManagedDict) != 0) {
+    if (kind == InstanceValues::kTaggedPointer && (flags & kManagedDict) != 0) {
         return (words[-3] & 1U) != 0 ? reinterpret_cast<const uint64_t*>(words[-3] + 1) : nullptr;
     }
-    if (python_minor() >= 13 && (flags & kInlineValues) != 0) {
+    if (kind == InstanceValues::kInside && (flags & kInlineValues) != 0) {
         const auto* const values =
             reinterpret_cast<const char*>(object) + word_of(Py_TYPE(object), kTypeBasicSize);
         const bool is_valid = read_at<uint8_t>(values, kValuesValid) == 1;
-        return is_valid ? reinterpret_cast<const uint64_t*>(values + kValuesFrom13) : nullptr;
+        return is_valid ? reinterpret_cast<const uint64_t*>(values + kValuesInside) : nullptr;
     }
     return nullptr;
 }
@@ -119,15 +117,6 @@ std::string slot_attribute(PyObject* object, uint64_t value) {
 }
 
 }  // namespace
-
-unsigned python_minor() {
-    static const unsigned minor = [] {
-        const char* const version = Py_GetVersion();
-        const bool is_known = strncmp(version, "3.", 2) == 0;
-        return is_known ? static_cast<unsigned>(strtoul(version + 2, nullptr, 10)) : 0U;
-    }();
-    return minor;
-}
 
 std::string text_of(PyObject* string) {
     if (string == nullptr || PyUnicode_Check(string) == 0) {

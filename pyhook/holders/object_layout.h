@@ -9,9 +9,6 @@
 
 namespace peakline::pyhook {
 
-// The minor version of the running interpreter: 11 for 3.11.
-unsigned python_minor();
-
 // The name of the attribute of `object` with this value, for attributes inside the object: instance
 // attributes without a dictionary, and slots. Empty if there is none.
 std::string attribute_name(PyObject* object, PyObject* value);

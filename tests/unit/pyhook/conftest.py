@@ -2,6 +2,7 @@
 
 import functools
 import json
+import re
 import shutil
 
 import pytest
@@ -13,21 +14,29 @@ def capture_library(tmp_path_factory):
     return build_library(tmp_path_factory.mktemp("pyhook") / "libcapture_test.so")
 
 
+def copy_with_layout(folder, row, changed):
+    """Copies pyhook/ with another python_layout.h."""
+    copy = folder / "pyhook"
+    ignored = shutil.ignore_patterns("peakline", "__pycache__")
+    shutil.copytree(ROOT / "pyhook", copy, ignore=ignored)
+    layout = copy / "frames" / "python_layout.h"
+    text, count = re.subn(row, changed, layout.read_text(), flags=re.DOTALL)
+    assert count == 1
+    layout.write_text(text)
+    return copy
+
+
 @pytest.fixture
 def wrong_layout_library(tmp_path):
     """A library that believes frames of 3.11 keep their code eight bytes further on."""
-    wrong = tmp_path / "pyhook"
-    shutil.copytree(
-        ROOT / "pyhook", wrong, ignore=shutil.ignore_patterns("peakline", "__pycache__")
-    )
-    layout = wrong / "frames" / "python_layout.h"
-    text = layout.read_text()
-    start = text.index("kLayout311")
-    end = text.index("kLayout312")
-    row = text[start:end].replace(".frame_code = 32", ".frame_code = 40")
-    assert row != text[start:end]
-    layout.write_text(text[:start] + row + text[end:])
+    wrong = copy_with_layout(tmp_path, r"(kLayout311 = .*?\.frame_code = )32", r"\g<1>40")
     return build_library(tmp_path / "libwrong.so", folder=wrong)
+
+
+@pytest.fixture
+def unknown_version(tmp_path):
+    """A copy of pyhook/ whose table has no row for 3.11."""
+    return copy_with_layout(tmp_path, r"(LayoutList<.*?)kLayout311, ", r"\1")
 
 
 @pytest.fixture(params=INTERPRETERS)

@@ -1,7 +1,7 @@
 """Captured Python stacks against CPython's own answers, in every interpreter of this machine."""
 
 import pytest
-from interpreters import find_interpreter, run_with
+from interpreters import build_library, find_interpreter, run_with
 
 MIN_COMPARED_STACKS = 6000
 
@@ -120,3 +120,14 @@ def test_a_wrong_offset_switches_python_stacks_off_with_a_reason(wrong_layout_li
     assert done.returncode == 1
     assert "python stacks are off: Python 3.11." in done.stderr
     assert "we see 0 frames" in done.stderr
+
+
+def test_a_version_without_a_row_switches_python_stacks_off_by_name(unknown_version, tmp_path):
+    path = find_interpreter("3.11")
+    if path is None:
+        pytest.skip("no Python 3.11 on this machine")
+    library = build_library(tmp_path / "libunknown.so", folder=unknown_version)
+    done = run_with(path, library, "attach_quietly.py")
+    assert done.returncode == 1
+    assert "python stacks are off: Python 3.11." in done.stderr
+    assert "this version is not known" in done.stderr
