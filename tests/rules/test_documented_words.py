@@ -202,6 +202,13 @@ def test_findings_have_an_entry_for_each_cause() -> None:
     assert names == {name for name, _ in causes}
 
 
+def test_the_kinds_of_the_ledger_are_documented() -> None:
+    page = (ROOT / "report/render/JSON.md").read_text()
+    [section] = [part for part in page.split("\n## ") if part.startswith("`peakline ledger")]
+    kinds = names_in("ledger.cpp", "kNames")
+    assert [kind for kind in kinds if f"`{kind}`" not in section] == []
+
+
 def test_rules_name_causes_of_the_list() -> None:
     folder = ROOT / "report/views/advice/rules"
     listed = set(re.findall(r'\{"(\w+)", CauseKind', (folder / "causes.cpp").read_text()))
