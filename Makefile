@@ -65,7 +65,7 @@ LIBRARIES := $(NATIVE)/libpeakline.so $(NATIVE)/libpeakline_preload.so $(NATIVE)
              $(NATIVE)/libpeakline_guard.so \
              $(PACKAGE)/_recorder.abi3.so $(PACKAGE)/_report.abi3.so $(PACKAGE)/page/page.js
 
-.PHONY: help setup build native demo test test-simulated unit soak fuzz sanitize check format bench bench-shapes bench-instructions bench-samples test-gpu bench-gpu gpu-bundle families fidelity whatif-proof calibrate pictures wheel clean
+.PHONY: help setup build native demo test test-simulated unit soak fuzz sanitize mutants check format bench bench-shapes bench-instructions bench-samples test-gpu bench-gpu gpu-bundle families fidelity whatif-proof calibrate pictures wheel clean
 
 help: ## list the commands
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -150,6 +150,9 @@ $(CHECK_TOOLS)/installed: .ci/check-tools.txt
 	@rm -rf $(CHECK_TOOLS) && python3 -m venv $(CHECK_TOOLS)
 	@$(CHECK_TOOLS)/bin/python -m pip install -q --disable-pip-version-check --only-binary :all: -r $<
 	@touch $@
+
+mutants: ## small faults that no test notices, in the code that computes figures (UNITS=part of a name)
+	@PYTHONPATH=$(CURDIR)/pyhook $(PYTHON) tests/mutants/mutants.py $(UNITS)
 
 check: $(CHECK_TOOLS)/installed ## formatting, linters, types, header independence, include directions
 	@.ci/check

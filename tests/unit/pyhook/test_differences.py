@@ -15,10 +15,13 @@ from peakline.differences.gate import (
     annotations_of,
     check_baseline,
     check_limit,
+    check_phases,
     junit_of,
+    text_of,
 )
 from peakline.differences.matching import align, match, match_files
 from peakline.differences.side import Line, Row, Side
+from peakline.differences.text import comparison_text, signed
 
 OPERATORS = [f"aten::op{number}" for number in range(40)]
 
@@ -164,6 +167,76 @@ def test_a_gate_names_the_lines_that_grew() -> None:
     assert check_limit("peak", after, 180, 180, after.rows).holds
     over = check_limit("peak", after, 180, 179, after.rows)
     assert (over.holds, over.blamed[0].line) == (False, 4)
+
+
+def named(**sizes: int) -> Side:
+    return side([Row(Line(name), size, 1) for name, size in sizes.items()])
+
+
+def test_a_phase_may_grow_by_the_tolerance_and_no_byte_more() -> None:
+    before = named(forward=100, backward=50, gone=9)
+    holds = check_phases(before, named(forward=110, backward=40, new=900), 0.1)
+    assert [(one.name, one.holds, one.sentence) for one in holds] == [
+        ("phase forward", True, "110 B, 10 B more than in x"),
+        ("phase backward", True, "40 B, 10 B less than in x"),
+    ]
+    [fails] = check_phases(before, named(forward=111), 0.1)
+    assert (fails.holds, fails.sentence) == (False, "111 B, 11 B more than in x")
+    [same] = check_phases(before, named(forward=100), 0.0)
+    assert (same.holds, same.sentence) == (True, "100 B, as in x")
+
+
+def test_a_limit_names_the_ten_largest_lines() -> None:
+    rows = [Row(line("m.py", number, "f"), number, 1) for number in range(1, 13)]
+    verdict = check_limit("peak", side(rows), 78, 70, rows)
+    assert verdict.sentence == "78 B is 8 B above 70 B"
+    assert [one.line for one in verdict.blamed] == list(range(12, 2, -1))
+    assert text_of([verdict])[:2] == [
+        "FAIL  x: peak: 78 B is 8 B above 70 B",
+        "      12 B  m.py:12 (f)",
+    ]
+    assert text_of([check_limit("peak", side(rows), 78, 78, rows)]) == [
+        "ok    x: peak: 78 B is at most 78 B"
+    ]
+
+
+def test_a_baseline_blames_what_grew_and_says_how_much_is_allowed() -> None:
+    verdict = check_baseline("peak", named(a=10, b=20, c=5), named(a=30, b=1, d=7), 0.05)
+    assert verdict.sentence == "38 B, 3 B more than in x; 0.05 of it more is allowed"
+    assert [one.text for one in verdict.blamed] == ["+20 B  a [was 10 B]", "+7 B  d [new]"]
+
+
+def test_the_text_of_a_comparison_has_sums_rows_and_the_rest() -> None:
+    found = compare(named(a=100, b=50, c=7, gone=40), named(a=160, b=20, c=7, new=30))
+    assert comparison_text(found, "peak", 0, lambda text, _: text) == [
+        "peak: 197 B before, 217 B after: +20 B (+10.2%)",
+        "Change  Before  After  Location",
+        " +60 B   100 B  160 B  a",
+        " -40 B    40 B      -  gone",
+        " +30 B       -   30 B  new",
+        " -30 B    50 B   20 B  b",
+        "1 row is the same.",
+    ]
+    assert comparison_text(found, "peak", 3, lambda text, _: text)[-1] == (
+        "1 more row differs (--top 0 shows them); 1 row is the same."
+    )
+    same = compare(named(a=1, b=1), named(a=1, b=1))
+    assert comparison_text(same, "end", 0, lambda text, _: text) == [
+        "end: 2 B before, 2 B after: the same",
+        "2 rows are the same.",
+    ]
+    assert [signed(size) for size in (1536, 0, -5)] == ["+1.500 KB", "0 B", "-5 B"]
+
+
+def test_a_line_that_moved_says_where_it_was() -> None:
+    before = side([Row(line("/a/m.py", 3, "f"), 10, 1)])
+    for at, ending in (
+        (line("/a/m.py", 8, "f"), "/a/m.py:8 (f) [was line 3]"),
+        (line("/b/n.py", 3, "f"), "/b/n.py:3 (f) [was m.py:3]"),
+    ):
+        text = comparison_text(compare(before, side([Row(at, 12, 1)])), "peak", 0, lambda t, _: t)
+        assert text[2].endswith(ending)
+        assert text[-1] == "1 stands on another line than before."
 
 
 def test_answers_for_ci_hold_any_name() -> None:

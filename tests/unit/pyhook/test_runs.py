@@ -12,12 +12,12 @@ from typing import Any
 import peakline._report as engine
 import pytest
 from peakline.imports.writing import TRACING_STARTED, end_trace
-from peakline.runs.compare import compare_rows, find_outliers, process_of
+from peakline.runs.compare import compare_coordinates, compare_rows, find_outliers, process_of
 from peakline.runs.coordinates import MeshError, found_coordinates, given_coordinates
 from peakline.runs.find import Run, grouped, runs_of, traces_in
 from peakline.runs.members import Group, Member, read_ranks
 from peakline.runs.outlines import read_outline, read_outlines, store_outlines
-from peakline.runs.report import compare_run
+from peakline.runs.report import compare_run, document_of
 from peakline.runs.text import comparison_text, listed_ranks
 from peakline.torch_objects.process_groups import written_ranks
 
@@ -240,6 +240,85 @@ def test_who_stands_out_among_its_peers_and_why() -> None:
         (1, (("a", -800),)),
     ]
     assert [one.bytes_above > 0 for one in found] == [True, False]
+
+
+def peers(*peaks: int) -> list[Any]:
+    return [process_of(made_member(n), outline({"a": peak}), {}) for n, peak in enumerate(peaks)]
+
+
+def test_an_outlier_is_above_a_twentieth_and_four_times_the_usual_deviation() -> None:
+    def odd(*peaks: int) -> list[tuple[int, int, int]]:
+        found = find_outliers(peers(*peaks), "line")
+        return [(one.process.peak_bytes, one.peers_bytes, one.bytes_above) for one in found]
+
+    assert odd(1000, 1000, 1050) == []
+    assert odd(1000, 1000, 1051) == [(1051, 1000, 51)]
+    assert odd(1000, 1100, 1200, 1300, 1600) == []
+    assert odd(1000, 1100, 1200, 1300, 1601) == [(1601, 1200, 401)]
+    assert odd(1000, 1601) == []  # either may be the odd one
+    assert odd(1000, 1000, 1000, 900, 1200) == [(1200, 1000, 200), (900, 1000, -100)]
+
+
+def test_an_outlier_is_explained_by_its_three_largest_rows_above_a_tenth() -> None:
+    def reasons(**rows: int) -> Any:
+        usual = [process_of(made_member(n), outline({"base": 1000}), {}) for n in range(4)]
+        [found] = find_outliers(
+            [*usual, process_of(made_member(9), outline({"base": 1000, **rows}), {})], "line"
+        )
+        return found.rows
+
+    four = reasons(d=120, b=300, a=500, c=150)
+    assert four == (("a", 500), ("b", 300), ("c", 150))
+    assert reasons(a=900, b=100) == (("a", 900),)
+    assert reasons(a=899, b=101) == (("a", 899), ("b", 101))
+
+
+def test_indexes_are_compared_along_dimensions_that_have_several() -> None:
+    processes = [
+        process_of(made_member(n), outline({"a": peak}), {"dp": n // 2, "tp": 0})
+        for n, peak in enumerate((10, 20, 7, 7))
+    ]
+    found = compare_coordinates(processes)
+    assert [(one.dimension, one.index, one.count) for one in found] == [("dp", 0, 2), ("dp", 1, 2)]
+    assert [(one.median_bytes, one.max_bytes) for one in found] == [(15, 20), (7, 7)]
+
+
+def test_a_phase_is_named_if_the_peak_is_in_it() -> None:
+    def phase(peak: int) -> tuple[Any, ...]:
+        one = outline({"a": peak})
+        one["chosen"]["phases"] = [
+            {"name": name, "peak_bytes": size, "peak_step": step}
+            for name, size, step in (("forward", 5, 1), ("backward", 9, 2))
+        ]
+        process = process_of(made_member(3), one, {})
+        return process.phase, process.step, process.peak_at
+
+    assert phase(9) == ("backward", 2, 4.0)  # it started at 3, and peaked a second later
+    assert phase(10) == ("", None, 4.0)
+
+
+def test_the_document_names_the_ranks_at_both_ends_and_the_median(tmp_path: Path) -> None:
+    ranks = {0: {1: 300}, 1: {1: 100}, 2: {1: 150, 2: 50}, 3: {1: 400}}
+    write_run(tmp_path, "a", ranks)
+    write_trace(tmp_path / "cut.peak", {1: 100}, 0, is_whole=False, rank=4, job="a", world_size=8)
+    [run] = runs_of(traces_in(tmp_path))
+    outlines = read_outlines([one.path for one in run.compared])
+    outlines[2]["chosen"]["peak_seconds"] = -1.0
+    comparison = compare_run(run, outlines, "line")
+    document = document_of(comparison)
+    named = [document[name]["rank"] for name in ("heaviest", "lightest", "first_to_peak")]
+    assert named == [3, 1, 2]
+    assert document["median_bytes"] == 200
+    assert [one.member.rank for one in comparison.cut] == [4]
+    first, second = document["rows"]
+    assert (first["min_bytes"], first["median_bytes"], first["max_bytes"]) == (100, 150, 400)
+    assert (first["spread_bytes"], first["heaviest"]["rank"], first["process_count"]) == (300, 3, 5)
+    assert (second["spread_bytes"], second["heaviest"]["rank"], second["process_count"]) == (
+        50,
+        2,
+        1,
+    )
+    assert [one["peak_bytes"] for one in document["processes"]] == [300, 100, 200, 400, 100]
 
 
 def test_stored_outlines_are_those_of_the_events(tmp_path: Path) -> None:

@@ -8,7 +8,9 @@ library = ctypes.PyDLL(os.environ["PEAKLINE_TEST_LIBRARY"])
 for name in ("attribute", "variables_of_generator", "variables_of_frame", "running"):
     function = getattr(library, name)
     function.restype = ctypes.py_object
-    function.argtypes = [] if name == "running" else [ctypes.py_object] * (1 + (name == "attribute"))
+    function.argtypes = (
+        [] if name == "running" else [ctypes.py_object] * (1 + (name == "attribute"))
+    )
 
 
 class Plain:
