@@ -38,9 +38,9 @@ PYTHON_UNITS: dict[str, tuple[str, ...]] = {
     "peakline.runs.compare": (_RUNS,),
     "peakline.runs.report": (_RUNS,),
     "peakline.differences.compare": (_DIFFERENCES,),
-    "peakline.differences.gate": (_DIFFERENCES,),
+    "peakline.differences.gate": (_DIFFERENCES, "-k", "gate or phase or limit or baseline or ci"),
     "peakline.differences.matching": (_DIFFERENCES,),
-    "peakline.differences.text": (_DIFFERENCES,),
+    "peakline.differences.text": (_DIFFERENCES, "-k", "text or line_that_moved or phase"),
     "peakline.recording.growth": ("tests/unit/report/test_growth_lines.py",),
 }
 # A source, and the tags of its tests in build/unit_tests.

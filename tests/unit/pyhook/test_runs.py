@@ -222,8 +222,7 @@ def test_rows_are_those_of_brute_force(seed: int) -> None:
         )
         assert sizes[row.heaviest.rank or 0] == row.max_bytes
         assert row.count == sum(size > 0 for size in sizes)
-    spreads = [row.spread_bytes for row in rows]
-    assert spreads == sorted(spreads, reverse=True)
+    assert rows == sorted(rows, key=lambda row: (-row.spread_bytes, -row.max_bytes, row.key))
 
 
 def test_who_stands_out_among_its_peers_and_why() -> None:
@@ -275,12 +274,16 @@ def test_an_outlier_is_explained_by_its_three_largest_rows_above_a_tenth() -> No
 
 def test_indexes_are_compared_along_dimensions_that_have_several() -> None:
     processes = [
-        process_of(made_member(n), outline({"a": peak}), {"dp": n // 2, "tp": 0})
+        process_of(made_member(n), outline({"a": peak}), {"dp": n // 2, "cp": 0, "tp": n % 2})
         for n, peak in enumerate((10, 20, 7, 7))
     ]
     found = compare_coordinates(processes)
-    assert [(one.dimension, one.index, one.count) for one in found] == [("dp", 0, 2), ("dp", 1, 2)]
-    assert [(one.median_bytes, one.max_bytes) for one in found] == [(15, 20), (7, 7)]
+    assert [(one.dimension, one.index, one.count) for one in found] == [
+        *(("dp", 0, 2), ("dp", 1, 2), ("tp", 0, 2), ("tp", 1, 2))
+    ]
+    assert [(one.median_bytes, one.max_bytes) for one in found] == [
+        *((15, 20), (7, 7), (8, 10), (13, 20))
+    ]
 
 
 def test_a_phase_is_named_if_the_peak_is_in_it() -> None:
@@ -304,6 +307,7 @@ def test_the_document_names_the_ranks_at_both_ends_and_the_median(tmp_path: Path
     [run] = runs_of(traces_in(tmp_path))
     outlines = read_outlines([one.path for one in run.compared])
     outlines[2]["chosen"]["peak_seconds"] = -1.0
+    outlines[2]["too_low"] = "a size was read from the device"
     comparison = compare_run(run, outlines, "line")
     document = document_of(comparison)
     named = [document[name]["rank"] for name in ("heaviest", "lightest", "first_to_peak")]
@@ -319,6 +323,7 @@ def test_the_document_names_the_ranks_at_both_ends_and_the_median(tmp_path: Path
         1,
     )
     assert [one["peak_bytes"] for one in document["processes"]] == [300, 100, 200, 400, 100]
+    assert [one["rank"] for one in document["processes"] if one["too_low"]] == [2]
 
 
 def test_stored_outlines_are_those_of_the_events(tmp_path: Path) -> None:
