@@ -52,6 +52,7 @@ CPP_UNITS = {
 }
 # Unit and change: why it changes nothing that anyone can see.
 EQUIVALENT: dict[tuple[str, str], str] = {
+    ("peakline.runs.report", "run.members[0]  ->  run.members[1]"): "the members have one job",
     ("peakline.base.sizes", "range(4)  ->  range(5)"): "no text has four decimals",
     ("peakline.base.sizes", "digits > 0  ->  digits > 1"): "one decimal: below 1000 of the unit",
 }
@@ -82,6 +83,7 @@ _FUNCTIONS = {
     "all": "any",
     "sorted": "list",
 }
+_LONGEST = 100  # characters of a change: else the constant is shown without its neighbours
 _NOT_COUNTED = {"strict", "frozen", "default"}  # keywords whose constants are no figures
 
 
@@ -146,6 +148,7 @@ def python_mutants(unit: str) -> Iterator[Mutant]:
         tree = ast.parse(source)
         node = counted(tree)[number]
         shown = holder_of(node, tree) if isinstance(node, ast.Constant) else node
+        shown = shown if len(ast.unparse(shown)) < _LONGEST else node
         before = ast.unparse(shown).splitlines()[0]
         plant = planted(node)
         assert plant is not None

@@ -225,7 +225,19 @@ def test_the_text_of_a_comparison_has_sums_rows_and_the_rest() -> None:
         "end: 2 B before, 2 B after: the same",
         "2 rows are the same.",
     ]
-    assert [signed(size) for size in (1536, 0, -5)] == ["+1.500 KB", "0 B", "-5 B"]
+    sizes = (1536, 1, 0, -1)
+    assert [signed(size) for size in sizes] == ["+1.500 KB", "+1 B", "0 B", "-1 B"]
+
+
+def test_a_stack_has_a_line_per_frame_and_the_room_behind_the_numbers() -> None:
+    found = compare(named(), named(**{"a <- b <- c": 10}))
+    assert comparison_text(found, "peak", 0, lambda text, used: f"{text} behind {used}") == [
+        "peak: 0 B before, 10 B after: +10 B",
+        "Change  Before  After  Location behind 23",
+        " +10 B       -   10 B  a behind 23",
+        f"{' ' * 25}b",
+        f"{' ' * 25}c",
+    ]
 
 
 def test_a_line_that_moved_says_where_it_was() -> None:

@@ -308,11 +308,16 @@ def test_the_document_names_the_ranks_at_both_ends_and_the_median(tmp_path: Path
     outlines = read_outlines([one.path for one in run.compared])
     outlines[2]["chosen"]["peak_seconds"] = -1.0
     outlines[2]["too_low"] = "a size was read from the device"
+    outlines[3]["chosen"]["phases"] = [{"name": "forward", "peak_bytes": 400, "peak_step": 6}]
+    outlines[4]["chosen"]["phases"] = []
     comparison = compare_run(run, outlines, "line")
     document = document_of(comparison)
     named = [document[name]["rank"] for name in ("heaviest", "lightest", "first_to_peak")]
     assert named == [3, 1, 2]
+    assert (document["schema_version"], document["job"]) == (1, "a")
     assert document["median_bytes"] == 200
+    phases = [(one["phase"], one["step"]) for one in document["processes"]]
+    assert phases == [("other", None)] * 3 + [("forward", 6), (None, None)]
     assert [one.member.rank for one in comparison.cut] == [4]
     first, second = document["rows"]
     assert (first["min_bytes"], first["median_bytes"], first["max_bytes"]) == (100, 150, 400)

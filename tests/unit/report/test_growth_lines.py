@@ -88,3 +88,13 @@ def test_the_code_of_a_line_is_shown_if_its_file_is_unchanged(
     assert at(2) == "t.py:2 losses += y"
     assert at(1) == "t.py:2 x = 1"
     assert at(3) == at(None) == at(2, native=True) == "t.py:2 (f)"
+
+
+def test_the_report_is_read_as_json_and_without_findings() -> None:
+    class Reporting(MadeTrace):
+        def report(self, name: str, *, json: bool, **options: object) -> str:
+            assert (name, json, options) == ("leaks", True, {"findings": False, "cwd": "/w"})
+            return '{"rows": 3}'
+
+    trace: Any = Reporting()
+    assert growth.leaks_document(trace, {"cwd": "/w"}) == {"rows": 3}
