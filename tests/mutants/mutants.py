@@ -52,6 +52,15 @@ CPP_UNITS = {
 }
 # Unit and change: why it changes nothing that anyone can see.
 EQUIVALENT: dict[tuple[str, str], str] = {
+    ("peakline.differences.gate", "found > was  ->  found >= was"): "equal sizes returned before",
+    ("peakline.differences.gate", "Blamed(sentence, '', 0)  ->  Blamed(sentence, '', 1)"): (
+        "a line without a file is not shown"
+    ),
+    ("peakline.runs.compare", "typical.get(key, 0)  ->  typical.get(key, 1)"): "it has all keys",
+    (
+        "peakline.runs.compare",
+        "sum(own.values()) >= middle  ->  sum(own.values()) > middle",
+    ): "neither more nor less: either order is right",
     ("peakline.runs.report", "run.members[0]  ->  run.members[1]"): "the members have one job",
     ("peakline.base.sizes", "range(4)  ->  range(5)"): "no text has four decimals",
     ("peakline.base.sizes", "digits > 0  ->  digits > 1"): "one decimal: below 1000 of the unit",

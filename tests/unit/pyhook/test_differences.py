@@ -201,9 +201,9 @@ def test_a_limit_names_the_ten_largest_lines() -> None:
 
 
 def test_a_baseline_blames_what_grew_and_says_how_much_is_allowed() -> None:
-    verdict = check_baseline("peak", named(a=10, b=20, c=5), named(a=30, b=1, d=7), 0.05)
+    verdict = check_baseline("peak", named(a=10, b=20, c=5), named(a=36, b=1, d=1), 0.05)
     assert verdict.sentence == "38 B, 3 B more than in x; 0.05 of it more is allowed"
-    assert [one.text for one in verdict.blamed] == ["+20 B  a [was 10 B]", "+7 B  d [new]"]
+    assert [one.text for one in verdict.blamed] == ["+26 B  a [was 10 B]", "+1 B  d [new]"]
 
 
 def test_the_text_of_a_comparison_has_sums_rows_and_the_rest() -> None:
@@ -249,6 +249,32 @@ def test_a_line_that_moved_says_where_it_was() -> None:
         text = comparison_text(compare(before, side([Row(at, 12, 1)])), "peak", 0, lambda t, _: t)
         assert text[2].endswith(ending)
         assert text[-1] == "1 stands on another line than before."
+
+
+def test_every_limit_and_every_line_is_in_the_answer() -> None:
+    verdicts = [
+        Verdict(
+            "peak", "run", False, "much", [Blamed("3 B  a", "m.py", 3), Blamed("2 B  b", "", 0)]
+        ),
+        Verdict("end", "run", False, "more"),
+        Verdict("phase x", "run", True, "fine", too_low=["run: low"]),
+    ]
+    assert text_of(verdicts) == [
+        "FAIL  run: peak: much",
+        *("      3 B  a", "      2 B  b"),
+        "FAIL  run: end: more",
+        "ok    run: phase x: fine",
+        "run: low",
+    ]
+    assert annotations_of(verdicts) == [
+        "::error file=m.py,line=3,title=peakline::peak: much%0A3 B  a",
+        "::error title=peakline::peak: much%0A2 B  b",
+        "::error title=peakline::end: more",
+    ]
+    assert junit_of(verdicts).startswith(b"<?xml")
+    suite = ElementTree.fromstring(junit_of(verdicts))
+    assert (suite.get("tests"), suite.get("failures")) == ("3", "2")
+    assert [case.findtext("system-out") for case in suite] == [None, None, "run: low"]
 
 
 def test_answers_for_ci_hold_any_name() -> None:

@@ -270,6 +270,15 @@ def test_an_outlier_is_explained_by_its_three_largest_rows_above_a_tenth() -> No
     assert four == (("a", 500), ("b", 300), ("c", 150))
     assert reasons(a=900, b=100) == (("a", 900),)
     assert reasons(a=899, b=101) == (("a", 899), ("b", 101))
+    assert reasons(e=300, d=300, c=300, b=300, a=300) == (("a", 300), ("b", 300), ("c", 300))
+
+
+def test_an_outlier_below_its_peers_is_explained_by_the_rows_it_lacks() -> None:
+    usual = {"base": 1000, "a": 900, "b": 100}
+    group = [process_of(made_member(n), outline(usual), {}) for n in range(4)]
+    group.append(process_of(made_member(9), outline({"base": 1000}), {}))
+    [found] = find_outliers(group, "line")
+    assert (found.bytes_above, found.rows) == (-1000, (("a", -900),))
 
 
 def test_indexes_are_compared_along_dimensions_that_have_several() -> None:
