@@ -205,7 +205,7 @@ def test_findings_have_an_entry_for_each_cause() -> None:
 def test_the_kinds_of_the_ledger_are_documented() -> None:
     page = (ROOT / "report/render/JSON.md").read_text()
     [section] = [part for part in page.split("\n## ") if part.startswith("`peakline ledger")]
-    kinds = names_in("ledger.cpp", "kNames")
+    kinds = names_in("views/ledger/ledger.cpp", "kNames")
     assert [kind for kind in kinds if f"`{kind}`" not in section] == []
 
 

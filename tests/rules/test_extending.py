@@ -16,6 +16,7 @@ CHANGES = {
     "a record of the trace",
     "a CPython version",
     "a CUDA call of the simulated GPU",
+    "a tab of the page",
     "a rule of `advise`",
     "a format of `export`",
 }
@@ -69,7 +70,7 @@ def test_the_files_of_a_list_exist(heading: str, files: list[str]) -> None:
     known = "\n".join([*files, *folders])
     for word in filter(is_path, quoted(sections()[heading])):
         # `runtime/` behind its neighbour `preload/simulate/gpu/driver/` is short for its end.
-        assert re.search(rf"(^|/){pattern_of(word)}$", known, re.MULTILINE), word
+        assert re.search(rf"(^|/){pattern_of(word)}/?$", known, re.MULTILINE), word
 
 
 @pytest.mark.parametrize("heading", sections())
