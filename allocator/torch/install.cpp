@@ -147,8 +147,8 @@ void make_current(cca::CUDAAllocator* allocator) {
     c10::SetAllocator(c10::kCUDA, allocator, 0);
 }
 
-extern "C" __attribute__((visibility("default"))) InstallResult peakline_torch_install(
-    const Host* host, Backend backend, Part* part) {
+extern "C" __attribute__((visibility("default"))) InstallResult
+peakline_torch_install(const Host* host, Backend backend, Part* part) {
     if (host->interface_version != kInterfaceVersion) {
         return InstallResult::kWrongInterface;
     }

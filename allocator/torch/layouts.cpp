@@ -18,7 +18,7 @@ namespace {
 // Small plain classes travel in registers, and so do the types that a hook declares instead.
 template <class T>
 inline constexpr bool kTravelsInRegisters =
-    std::is_trivially_copyable_v<T>&& std::is_trivially_destructible_v<T> && sizeof(T) <= 16;
+    std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T> && sizeof(T) <= 16;
 
 template <class Function, class Signature>
 inline constexpr bool kIs = std::is_same_v<Function, Signature*>;

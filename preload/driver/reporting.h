@@ -80,8 +80,7 @@ Result call_then_report(Function function, Describe describe, Arguments... argum
 // For an event that is fully known before the call.
 template <class Function, class... Arguments>
 Result call_then_sample(Function function, PeaklineDriverEvent event, Arguments... arguments) {
-    return call_then_report<Around::kSample>(
-        function, [&event] { return event; }, arguments...);
+    return call_then_report<Around::kSample>(function, [&event] { return event; }, arguments...);
 }
 
 // Reports first: another thread may get the same address at once.

@@ -35,11 +35,11 @@ void adopt_held_segments(const PeaklineHeldSegment* segments, size_t count) {
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) uint64_t peakline_adopt(
-    const PeaklineHeldBlock* blocks,
-    size_t block_count,
-    const PeaklineHeldSegment* segments,
-    size_t segment_count) {
+extern "C" __attribute__((visibility("default"))) uint64_t
+peakline_adopt(const PeaklineHeldBlock* blocks,
+               size_t block_count,
+               const PeaklineHeldSegment* segments,
+               size_t segment_count) {
     Recorder& recorder = Recorder::instance();
     if (segment_count != 0) {
         adopt_held_segments(segments, segment_count);

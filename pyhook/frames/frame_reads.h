@@ -67,7 +67,7 @@ template <const PythonLayout& kLayout>
 // unknown version.
 template <class Make>
 auto made_for(const PythonLayout& layout, Make make) {
-    decltype(make.template operator()<kLayout310>()) made{};
+    decltype(make.template operator()<kLayout310>()) made {};
     const auto make_it = [&]<const PythonLayout & kRow>() {
         if (kRow.minor == layout.minor) {
             made = make.template operator()<kRow>();

@@ -234,7 +234,7 @@ std::vector<Variable> variables_of(const FrameView& frame) {
 }
 
 std::string location_of(const FrameView& frame) {
-    using LineOf = int (*)(PyObject * code, int offset);
+    using LineOf = int (*)(PyObject* code, int offset);
     static const auto line_of = function_named<LineOf>("PyCode_Addr2Line");
     const std::string file = file_of(frame.code);
     const PythonLayout& known = *layout();

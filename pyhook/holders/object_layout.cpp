@@ -38,7 +38,7 @@ constexpr int kRelativeOffset = 8;   // Py_RELATIVE_OFFSET
 
 // The offset of a Python class's name, ht_name; 0: not at the offset of any known version.
 uint64_t name_offset(PyTypeObject* type) {
-    using NameOf = PyObject* (*)(PyTypeObject * type);
+    using NameOf = PyObject* (*)(PyTypeObject* type);
     static const auto name_of = function_named<NameOf>("PyType_GetName");  // 3.11+
     PyObject* const name = name_of == nullptr ? nullptr : name_of(type);
     uint64_t found = 0;

@@ -120,12 +120,12 @@ private:
         const bool is_at_peak =
             block.facts.alloc_event <= run_.peak.event && run_.peak.event < block.facts.free_event;
         RunBlock seen{bytes_of(shape, measure_),
-                            is_at_peak,
-                            definitions_.type_of(ordinal),
-                            group,
-                            block.facts,
-                            history,
-                            origin_of(group)};
+                      is_at_peak,
+                      definitions_.type_of(ordinal),
+                      group,
+                      block.facts,
+                      history,
+                      origin_of(group)};
         weights_.see(seen, definitions_);
         seen.is_weight_copy = weights_.is_one(seen);
         for (const auto& rule : rules_) {

@@ -24,9 +24,8 @@ DriverBlock block_of(Key key, uint64_t bytes) {
 
 std::map<Key, uint64_t> content(const DriverBlocks& blocks) {
     std::map<Key, uint64_t> found;
-    blocks.for_each([&](const DriverBlock& block) {
-        found[{block.space, block.key}] = block.bytes;
-    });
+    blocks.for_each(
+        [&](const DriverBlock& block) { found[{block.space, block.key}] = block.bytes; });
     return found;
 }
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "report/reports/asked_blocks.h"
 #include "report/replay/totals/timeline.h"
+#include "report/reports/asked_blocks.h"
 #include "report/views/selection/chosen_keys.h"
 #include "report/views/selection/selected_blocks.h"
 #include "report_testing.h"

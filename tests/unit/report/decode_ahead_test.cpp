@@ -148,9 +148,8 @@ TEST_CASE("decoding a damaged trace ahead gives the same events", "[report]") {
 TEST_CASE("a listener that stops ends the decoding", "[report]") {
     const OpenTrace trace(random_trace(14, 300'000, 50'000));
     Listener listener;
-    CHECK_THROWS_AS(trace.reader.read_events(
-                        listener, [](double) { throw 1; }, Decoding::kAhead),
-                    int);
+    CHECK_THROWS_AS(
+        trace.reader.read_events(listener, [](double) { throw 1; }, Decoding::kAhead), int);
     CHECK(listener.events.size() < 300'000);
     CHECK(!listener.events.empty());
 }

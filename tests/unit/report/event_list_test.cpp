@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "report/reports/report.h"
 #include "report/replay/phases/find_ranges.h"
+#include "report/reports/report.h"
 #include "report/views/events/events.h"
 #include "report_testing.h"
 #include "tests/unit/catching.h"

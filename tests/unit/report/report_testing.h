@@ -6,8 +6,8 @@
 #include "plain_text.h"
 #include "report/attribute/grouping.h"
 #include "report/attribute/stacks/phase_rules.h"
-#include "report/reports/report.h"
 #include "report/replay/replay.h"
+#include "report/reports/report.h"
 #include "report/views/blocks/table.h"
 #include "text_trace.h"
 
