@@ -1,4 +1,4 @@
-"""Make the pictures of the README from a real run: `make pictures`.
+"""Make the pictures of the README and docs/reading.md from a real run: `make pictures`.
 
 examples/train_gpt2.py runs on a simulated H200; its page and its table on a terminal are drawn by
 Chromium. Pictures change only when the program, the page or the terminal does.

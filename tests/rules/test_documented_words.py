@@ -49,14 +49,29 @@ def table_rows(document: str, heading: str) -> list[list[str]]:
 
 def first_words(document: str, heading: str) -> list[str]:
     """Return the words in backquotes that begin each row of a table."""
-    words = []
-    for row in table_rows(document, heading):
-        words += re.findall(r"`([^`]+)`", row[0])
-    return words
+    return [word for row in table_rows(document, heading) for word in quoted(row[0])]
 
 
-def test_the_readme_lists_what_the_options_take(choices: dict[str, dict[str, str]]) -> None:
-    rows = {row[0].split(",")[0].strip("`"): row[1] for row in table_rows("README.md", "option")}
+def quoted(text: str) -> list[str]:
+    """Return the words in backquotes."""
+    return re.findall(r"`([^`]+)`", text)
+
+
+def listed_commands() -> list[str]:
+    """Return the commands in the tables of docs/reading.md, one table for each group."""
+    page = (ROOT / "docs" / "reading.md").read_text()
+    tables = re.findall(r"^\| command \|.*\n\|[ -|]+\n((?:\|.*\n)+)", page, re.MULTILINE)
+    return [
+        word
+        for table in tables
+        for row in table.splitlines()
+        for word in quoted(row.split(" | ")[0])
+    ]
+
+
+def test_the_page_lists_what_the_options_take(choices: dict[str, dict[str, str]]) -> None:
+    page = "docs/reading.md"
+    rows = {row[0].split(",")[0].strip("`"): row[1] for row in table_rows(page, "option")}
     assert rows["--by"].split(", ") == list(choices["by"])
     for option in ("frame", "at", "every-measure"):
         row = rows[f"--{option.removeprefix('every-')}"]
@@ -113,7 +128,9 @@ def test_the_python_versions_are_those_whose_frames_are_read() -> None:
     project = (ROOT / "pyproject.toml").read_text()
     assert re.findall(r'"Programming Language :: Python :: (3\.\d+)"', project) == versions
     assert f'requires-python = ">={versions[0]}"' in project
-    assert f"CPython {versions[0]} to {versions[-1]} " in (ROOT / "README.md").read_text()
+    for page in ("README.md", "docs/limits.md"):
+        text = (ROOT / page).read_text()
+        assert re.findall(r"CPython (3\.\d+) to (3\.\d+)", text) == [(versions[0], versions[-1])]
     tested = (ROOT / "tests" / "unit" / "pyhook" / "interpreters.py").read_text()
     assert re.findall(r'"(3\.\d+)"', tested) == versions
 
@@ -134,9 +151,9 @@ def test_the_documents_name_the_commands_that_exist() -> None:
     from peakline.commands import all_commands
 
     known = {command.name for command in all_commands()}
-    rows = set(first_words("README.md", "command"))
-    use = re.findall(r"peakline ([a-z]+)", (ROOT / "README.md").read_text())
-    assert rows <= known <= rows | set(use)
+    rows = listed_commands()
+    assert len(rows) == len(set(rows))
+    assert set(rows) == known
     named = {name for path in DOCS for name in re.findall(r"`peakline ([a-z]+)", path.read_text())}
     assert named <= known
 
