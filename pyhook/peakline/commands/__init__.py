@@ -19,10 +19,8 @@ from typing import cast
 from peakline.base.engine import CommandError
 from peakline.base.faults import is_expected, sentence_of, shows_traceback
 from peakline.base.output import say, say_error
-from peakline.commands.shared.folders import open_folders
-from peakline.commands.shared.parser import CommandParser
-from peakline.commands.shared.running import name_traces
-from peakline.commands.shared.snapshots import refuse_snapshots
+from peakline.commands.shared.groups import command_names, see_also
+from peakline.commands.shared.parser import CommandParser, MainParser
 from peakline.commands.shared.wrong_words import asks_for_help, problem_of_words
 
 
@@ -37,9 +35,11 @@ class Command:
     run: Callable[[argparse.Namespace], int]
 
 
-# Modules in the order of --help, before and after the reports.
-_FIRST = ("run", "fit", "advise")
-_LAST = (
+# Modules of the commands that are no reports.
+_MODULES = (
+    "run",
+    "fit",
+    "advise",
     "ranks",
     "diff",
     "check",
@@ -60,14 +60,17 @@ _LAST = (
 
 
 def all_commands() -> list[Command]:
-    """Return the commands in the order of --help."""
-    return [*map(_load, _FIRST), *_reports(), *map(_load, _LAST)]
+    """Return the commands in the order of --help, and then those that it does not list."""
+    known = {command.name: command for command in (*map(_load, _MODULES), *_reports())}
+    return [known[name] for name in command_names()]
 
 
 def commands_for(words: Sequence[str]) -> list[Command]:
     """Return the command that the words begin with, else all commands; importing all is slow."""
     name = words[0] if words else ""
-    modules = [module for module in (*_FIRST, *_LAST) if module.rstrip("_") == name]
+    if name == "--version":
+        return []
+    modules = [module for module in _MODULES if module.rstrip("_") == name]
     if modules:
         return [_load(modules[0])]
     return [one for one in _reports() if one.name == name] or all_commands()
@@ -87,10 +90,10 @@ def _reports() -> list[Command]:
 
 
 def _make_parser(known: Sequence[Command]) -> CommandParser:
-    parser = CommandParser(
+    parser = MainParser(
+        {command.name: command.help for command in known},
         prog="peakline",
         description="Show which lines of a PyTorch program hold the GPU memory at its peak.",
-        examples="peakline run train.py --epochs 1\npeakline table --by category train.peak",
     )
     version = importlib.import_module("peakline").__version__
     parser.add_argument(
@@ -108,6 +111,7 @@ def _make_parser(known: Sequence[Command]) -> CommandParser:
             help=command.help,
             description=command.help,
             examples=command.examples,
+            see_also=see_also(command.name),
             add_arguments=command.add_arguments,
         )
         sub_parser.set_defaults(run_command=command.run)
@@ -124,6 +128,20 @@ def _let_output_take_any_character() -> None:
 def _discard_output() -> None:
     """Keep the interpreter from reporting the closed pipe again at its exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _find_traces(args: argparse.Namespace) -> None:
+    """Replace process ids and folders in the arguments by traces.
+
+    The imports are here because --version and --help need none of them.
+    """
+    from peakline.commands.shared.folders import open_folders
+    from peakline.commands.shared.running import name_traces
+    from peakline.commands.shared.snapshots import refuse_snapshots
+
+    name_traces(args)
+    open_folders(args)
+    refuse_snapshots(args)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -144,9 +162,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         args = parser.parse_args(words)
         args.program_arguments = program_arguments
         args.words = words
-        name_traces(args)
-        open_folders(args)
-        refuse_snapshots(args)
+        _find_traces(args)
         status = cast(int, args.run_command(args))
         sys.stdout.flush()
     except CommandError as error:

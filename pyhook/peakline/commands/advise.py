@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from peakline.trials.attempts import Measured
 
 NAME = "advise"
-HELP = "Show what would lower the peak, and by how many bytes; --try measures it."
+HELP = "Show what would lower the peak, and by how many bytes. --try measures it."
 EXAMPLES = (
     "peakline advise train.peak\n"
     "peakline advise --try train.py --simulate h200 --steps 3 -- --batch 8\n"

@@ -13,7 +13,7 @@ from peakline.commands.shared import report_options
 from peakline.commands.shared.folders import ALL, chosen_run, heaviest_of, is_folder, run_in
 
 NAME = "check"
-HELP = "Fail, with exit code 1, when a run holds more than a limit or more than a baseline."
+HELP = "Fail, with exit code 1, above a limit or a baseline."
 EXAMPLES = (
     "peakline check train.peak --max-peak 70GB\n"
     "peakline check train.peak --baseline base.summary.json --tolerance 2%\n"

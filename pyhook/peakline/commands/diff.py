@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from peakline.differences.side import Side
 
 NAME = "diff"
-HELP = "Compare the memory of two runs: before and after a change, real and simulated."
+HELP = "Compare two runs, such as before and after a change. Real and simulated runs compare, too."
 EXAMPLES = (
     "peakline diff before.peak after.peak\n"
     "peakline diff --by module before.peak after.peak\n"

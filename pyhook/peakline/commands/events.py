@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from peakline.recording import Event, Recording
 
 NAME = "events"
-HELP = "List every allocation, free, segment, refused request and mark, in order."
+HELP = "List every allocation, free, segment and mark, in order."
 EXAMPLES = (
     "peakline events --during step@1 train.peak\n"
     "peakline events --kind alloc --kind free --top 0 train.peak\n"

@@ -18,7 +18,7 @@ from peakline.exports import FORMATS, Format
 from peakline.exports.asked import Asked
 
 NAME = "export"
-HELP = "Write a recording for other tools: speedscope, Perfetto, memory_viz, pprof, Parquet ..."
+HELP = "Write a trace for other tools: Perfetto, pprof, Parquet ..."
 _TABLES = "parquet"  # the format that may be a folder of tables
 EXAMPLES = (
     "peakline export speedscope train.peak\n"

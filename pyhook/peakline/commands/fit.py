@@ -30,7 +30,7 @@ from peakline.trials.attempts import TryOptions
 from peakline.trials.fitting import Attempt, Outcome, try_program
 
 NAME = "fit"
-HELP = "Try a program on simulated devices: whether it fits, what is left, its heaviest lines."
+HELP = "Try a program on simulated GPUs: does it fit, what is left."
 EXAMPLES = (
     "peakline fit train.py --device a100-40,h100 -- --batch 8\n"
     "peakline fit train.py --sweep batch=1,2,4 -- --batch {batch}"

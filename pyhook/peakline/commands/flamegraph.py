@@ -1,4 +1,4 @@
-"""``peakline flamegraph``: the page of ``peakline html``, opened at its flame graph."""
+"""``peakline flamegraph``: ``peakline html --tab flame``, a name that other profilers have, too."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import argparse
 from peakline.commands import html
 
 NAME = "flamegraph"
-HELP = "Write the same page, opened at its flame graph."
+HELP = "Write the same page as peakline html, opened at its flame graph."
 EXAMPLES = "peakline flamegraph train.peak -o flame.html"
 
-add_arguments = html.add_arguments
+run = html.run
 
 
-def run(args: argparse.Namespace) -> int:
-    """Write the page."""
-    return html.write_page(args, "flame")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
+    html.add_arguments(parser)
+    parser.set_defaults(tab="flame")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from peakline.fleet.asking import Answered
 
 NAME = "fleet"
-HELP = "Ask about many runs: which waste memory, what grew with a version, which are near limits."
+HELP = "Ask about many runs: waste, growth by version, near limits."
 EXAMPLES = (
     "peakline fleet fleet/ waste\n"
     "peakline fleet fleet/ regressions --version 1.4.1 --version 1.4.2\n"

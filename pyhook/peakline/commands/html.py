@@ -9,14 +9,14 @@ from peakline.base.output import write_lines
 from peakline.commands.shared import report_options
 from peakline.commands.shared.folders import ALL
 from peakline.pages.making import make_file
-from peakline.pages.options import PageOptions
+from peakline.pages.options import TABS, PageOptions
 
 NAME = "html"
-HELP = "Write a page for the browser: summary, lines, flame graph, timeline; one file."
+HELP = "Write a page for the browser: lines, flame graph, timeline. The page is one file."
 EXAMPLES = (
     "peakline html train.peak\n"
     "peakline html train.peak -o report.html --no-source\n"
-    "peakline html train.peak --from 12.3 --to 12.5\n"
+    "peakline html train.peak --tab flame\n"
     "peakline html before.peak after.peak -o both.html"
 )
 
@@ -40,6 +40,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--no-source",
         action="store_true",
         help="Leave out the lines of your program that the page would show",
+    )
+    parser.add_argument(
+        "--tab",
+        choices=TABS,
+        default="summary",
+        help="Open the page at this tab (default: summary)",
     )
     parser.add_argument(
         "--from",
@@ -86,26 +92,21 @@ def _megabytes(text: str) -> float:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the page."""
-    return write_page(args, "summary")
-
-
-def write_page(args: argparse.Namespace, tab: str) -> int:
-    """Write the page, opened at this tab, and print its name."""
-    output, shown = make_file(_options_of(args, tab))
+    """Write the page, and print its name."""
+    output, shown = make_file(_options_of(args))
     write_lines(f"Wrote {output} ({output.stat().st_size / 1e6:.1f} MB); open it in a browser")
     suggest_for(shown, "table --by category")
     return 0
 
 
-def _options_of(args: argparse.Namespace, tab: str) -> PageOptions:
+def _options_of(args: argparse.Namespace) -> PageOptions:
     return PageOptions(
         files=args.files,
         output=args.output or "",
         folder=args.folder,
         force=args.force,
         has_source=not args.no_source,
-        tab=tab,
+        tab=args.tab,
         from_seconds=args.from_seconds,
         to_seconds=args.to_seconds,
         budget_megabytes=args.budget,

@@ -17,7 +17,7 @@ from peakline.base.output import write_lines
 from peakline.commands.shared.snapshots import trace_name
 
 NAME = "import"
-HELP = "Convert a recording of torch itself to a trace, for every command of peakline."
+HELP = "Convert a recording of torch itself to a trace."
 EXAMPLES = "peakline import snapshot.pickle\npeakline import oom_rank3.pickle -o rank3.peak"
 
 

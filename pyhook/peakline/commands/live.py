@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from peakline.recording.live_state import LiveState
 
 NAME = "live"
-HELP = "Follow a running program: level, peak, phase and step, the lines that hold most now."
+HELP = "Follow a running program: level, peak, phase, largest lines."
 EXAMPLES = "peakline live 4242\npeakline live train.peak\npeakline live --once train.peak"
 
 _LEVELS = 120  # points of the chart over time

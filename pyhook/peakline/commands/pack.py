@@ -11,7 +11,7 @@ from peakline.base.next_commands import suggest_for
 from peakline.base.output import write_lines
 
 NAME = "pack"
-HELP = "Compress a trace to keep or send it; every command reads it packed."
+HELP = "Compress a trace to keep or send it. Every command reads it packed."
 EXAMPLES = "peakline pack train.peak\npeakline pack --summary train.peak -o base.summary.json"
 
 _SUFFIX = ".zst"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from peakline._report import Trace
 
 NAME = "plot"
-HELP = "Draw memory over time, lines, phases, modules or ranks into a PNG, SVG or PDF file."
+HELP = "Draw memory, phases, modules or ranks as PNG, SVG or PDF."
 EXAMPLES = (
     "peakline plot train.peak -o memory.pdf\n"
     "peakline plot --kind lines train.peak -o lines.svg\n"

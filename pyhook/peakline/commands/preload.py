@@ -9,7 +9,7 @@ from peakline.builds.native_build import NATIVE_FOLDER, BuildError, ensure_torch
 from peakline.commands.running.program_options import add_python_argument
 
 NAME = "preload"
-HELP = "Print the path of the library for LD_PRELOAD, to record without peakline run."
+HELP = "Print the path of the library for LD_PRELOAD. It records without peakline run."
 EXAMPLES = "LD_PRELOAD=$(peakline preload) python train.py"
 
 

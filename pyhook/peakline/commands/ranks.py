@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from peakline.runs.find import Run
 
 NAME = "ranks"
-HELP = "Compare the ranks of a run: the heaviest, uneven memory, missing ranks."
+HELP = "Compare the ranks of a run: heaviest, uneven, missing."
 EXAMPLES = (
     "peakline ranks peakline-train.4fd0c1ab/\n"
     "peakline ranks RUN/ --by module\n"

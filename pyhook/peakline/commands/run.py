@@ -30,7 +30,7 @@ from peakline.launch.simulation import notes_of_program
 from peakline.launch.trace_files import find_traces, room_for, shown_name
 
 NAME = "run"
-HELP = "Run a program unchanged and record which lines hold the GPU memory."
+HELP = "Run a program unchanged; record which lines hold GPU memory."
 EXAMPLES = (
     "peakline run train.py --epochs 1\n"
     "peakline run -o big.peak --simulate h200 train.py\n"

@@ -13,7 +13,7 @@ from peakline.commands.shared.printing import all_rows_command
 from peakline.text.terminal import Terminal, terminal_of, text_of
 
 NAME = "tree"
-HELP = "Browse the call stacks that hold the memory at its peak; prints text without a terminal."
+HELP = "Browse the call stacks that hold the memory at its peak. Without a terminal it prints text."
 EXAMPLES = (
     "peakline tree train.peak\n"
     "peakline tree --at backward --where category=activation train.peak\n"

@@ -17,13 +17,12 @@ import peakline
 from peakline.base.faults import failing_alone
 from peakline.base.output import say, write_lines
 from peakline.pages.making import make_file
-from peakline.pages.options import PageOptions
+from peakline.pages.options import TABS, PageOptions
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
 FOLDER = Path("peakline-results")
-_TABS = ("summary", "lines", "flame", "timeline")
 
 
 @magics_class
@@ -31,7 +30,7 @@ class PeaklineMagics(Magics):
     """The magics that ``%load_ext peakline`` adds."""
 
     @magic_arguments()  # type: ignore[untyped-decorator]
-    @argument("--tab", choices=_TABS, default="summary", help="Open the page at this tab")  # type: ignore[untyped-decorator]
+    @argument("--tab", choices=TABS, default="summary", help="Open the page at this tab")  # type: ignore[untyped-decorator]
     @argument("--height", type=int, default=640, metavar="PX", help="Height of the page")  # type: ignore[untyped-decorator]
     @cell_magic
     def peakline(self, line: str, cell: str) -> None:

@@ -12,6 +12,8 @@ from peakline.base.files import here
 if TYPE_CHECKING:
     from peakline._report import Options
 
+TABS = ("summary", "lines", "flame", "timeline")  # those that every page has
+
 
 def _default_report() -> Options:
     return {"cwd": here()}

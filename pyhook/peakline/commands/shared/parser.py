@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from peakline.base.output import did_you_mean, say
+from peakline.commands.shared.groups import overview
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -16,18 +17,21 @@ class CommandParser(argparse.ArgumentParser):
         self,
         *,
         examples: str = "",
+        see_also: Sequence[str] = (),
         add_arguments: Callable[[argparse.ArgumentParser], None] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Take `examples`, lines at the end of --help.
+        """Take `examples`, lines at the end of --help, and related commands, named above them.
 
         `add_arguments` runs only when this command is parsed: it may need the report engine, which
         the other commands and `peakline --help` do not load.
         """
         self._add_arguments = add_arguments
-        epilog = "Example:\n" + "\n".join(f"  {line}" for line in examples.splitlines())
+        related = ", ".join(f"peakline {name}" for name in see_also)
+        lines = [f"See also: {related}\n"] * bool(see_also)
+        lines += ["Example:", *(f"  {line}" for line in examples.splitlines())] * bool(examples)
         super().__init__(
-            epilog=epilog if examples else None,
+            epilog="\n".join(lines) or None,
             formatter_class=argparse.RawDescriptionHelpFormatter,
             add_help=False,
             **kwargs,
@@ -71,6 +75,19 @@ class CommandParser(argparse.ArgumentParser):
         """Print the usage and the message, and exit with 2."""
         say(*self.format_usage().splitlines(), f"peakline: error: {message}")
         self.exit(2)
+
+
+class MainParser(CommandParser):
+    """The parser of `peakline` itself; its help lists the commands in groups."""
+
+    def __init__(self, help_of: Mapping[str, str], **kwargs: Any) -> None:
+        """Take the help of each command."""
+        super().__init__(**kwargs)
+        self._help_of = help_of
+
+    def format_help(self) -> str:
+        """Return the help of all commands."""
+        return overview(self.format_usage(), self.description or "", self._help_of)
 
 
 def _begins_with_word(words: Sequence[str]) -> bool:

@@ -91,11 +91,10 @@ _OF_MODULES = (
     options.refuse_where,
 )
 
-# In the order of --help.
 REPORTS = (
     Report(
         name="table",
-        help="Show the lines (or modules, tensors, phases) that hold the memory at its peak.",
+        help="Show the lines that hold the memory at its peak. --by shows modules, tensors ...",
         examples="peakline table train.peak\n"
         "peakline table --by category --at backward train.peak\n"
         "peakline table --by module --fold train.peak\n"
@@ -105,7 +104,7 @@ REPORTS = (
     ),
     Report(
         name="summary",
-        help="Show what ran, the peak of each device, and the largest lines.",
+        help="Show what ran, each device's peak, and the largest lines.",
         examples="peakline summary train.peak",
         options=(*_BLOCKS_OF_A_MOMENT, options.add_measure),
         below=print_growth,
@@ -128,7 +127,7 @@ REPORTS = (
     ),
     Report(
         name="ops",
-        help="Show the memory after every operator call, and which calls add most.",
+        help="Show the memory after operator calls, and which add most.",
         examples="peakline ops --top 50 train.peak",
         options=_OF_MODULES,
         shows="operator calls",
@@ -144,7 +143,7 @@ REPORTS = (
     ),
     Report(
         name="tensors",
-        help="Show every tensor live at the peak: its name, and the lines that made and freed it.",
+        help="Show every tensor live at the peak: its name, its lines.",
         examples="peakline tensors --min 64MiB train.peak",
         options=(
             options.add_where,
@@ -163,7 +162,7 @@ REPORTS = (
     ),
     Report(
         name="holders",
-        help="Show what keeps the largest blocks alive, as run --hold found it.",
+        help="Show what keeps the largest blocks alive, after run --hold.",
         examples="peakline holders train.peak",
         options=(options.add_search, options.add_frames, options.refuse_where),
         shows="blocks",
@@ -171,14 +170,14 @@ REPORTS = (
     ),
     Report(
         name="oom",
-        help="Show why memory ran out: the request, the memory in use, what would have fitted.",
+        help="Show why memory ran out: the request, and what would fit.",
         examples="peakline oom train.peak\npeakline oom --nth 1 train.peak",
         options=(options.add_request, options.add_frames, options.refuse_where),
         next_command=command_after_oom,
     ),
     Report(
         name="ledger",
-        help="Show what holds the whole device: torch, libraries, context, and the rest.",
+        help="Show what holds the whole device: torch, libraries, the rest.",
         examples="peakline ledger train.peak\n"
         "peakline ledger --at end train.peak\n"
         "peakline ledger --at 12.5 --json train.peak",
@@ -193,7 +192,7 @@ REPORTS = (
     ),
     Report(
         name="leaks",
-        help="Show what grows from step to step, and what steps leave live at the end.",
+        help="Show what grows from step to step, and what is left at exit.",
         examples="peakline leaks train.peak\n"
         "peakline leaks --by module train.peak\n"
         "peakline leaks --fail-on-growth train.peak  # in a test: status 1 when something grows",
@@ -209,7 +208,7 @@ REPORTS = (
     ),
     Report(
         name="whatif",
-        help="Show what the run would need under other allocator settings and on other devices.",
+        help="Show the run under other allocator settings or devices.",
         examples='peakline whatif --set "expandable_segments:True" train.peak\n'
         "peakline whatif --search --smallest-device train.peak",
         options=(
@@ -223,7 +222,7 @@ REPORTS = (
     ),
     Report(
         name="fragmentation",
-        help="Show why every reserved byte is there, and which lines pin segments.",
+        help="Show why each reserved byte is there, and what pins segments.",
         examples="peakline fragmentation train.peak\npeakline fragmentation --at oom train.peak",
         options=(
             options.add_moment,
@@ -262,7 +261,7 @@ REPORTS = (
     ),
     Report(
         name="stats",
-        help="Show event counts, allocation sizes and the top allocators of the whole trace.",
+        help="Show event counts, allocation sizes and the top allocators.",
         examples="peakline stats train.peak",
         options=(
             options.add_grouping,

@@ -16,7 +16,9 @@ _ATTACH = (
 
 
 def asks_for_help(words: Sequence[str]) -> list[str]:
-    """Return the words with `help COMMAND` as `COMMAND --help`, which parsers know."""
+    """Return the words with `help COMMAND` as `COMMAND --help`, and no words as `--help`."""
+    if not words:
+        return ["--help"]
     return [*words[1:2], "--help"] if words[:1] == ["help"] else list(words)
 
 
