@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from typing import TextIO
 
 from peakline.base.output import say
 
 _NEXT = "Next: "
+_GOES_ON = " \\"
+_LEAST_COLUMNS = 30
+# Words of a shell: quoted parts, which may have spaces, and escaped characters belong to a word.
+_SHELL_WORDS = re.compile(r"""(?:[^\s'"\\]|'[^']*'|"(?:[^"\\]|\\.)*"|\\.)+""")
 
 
 def suggest_for(path: str, command: str) -> None:
@@ -23,14 +29,33 @@ def next_commands(commands: Sequence[tuple[str, str]]) -> list[str]:
     """Return the commands to type next, each with its description.
 
     The description is in a second column if the terminal has room for it, else on the next line.
+    No line is wider than the terminal, unless a single word is.
     """
     column = max(len(command) for command, _ in commands)
     lines = [f"peakline {command:{column}}  {shows}".rstrip() for command, shows in commands]
     terminal = terminal_width(sys.stderr)
-    if terminal and max(map(len, lines)) + len(_NEXT) > terminal:
-        pairs = [(f"peakline {command}", f"    {shows}".rstrip()) for command, shows in commands]
-        lines = [line for pair in pairs for line in pair if line]
+    room = max(terminal - len(_NEXT), _LEAST_COLUMNS)
+    if terminal and max(map(len, lines)) > room:
+        lines = [line for pair in commands for line in _below(*pair, room)]
     return [(" " * len(_NEXT) if number else _NEXT) + line for number, line in enumerate(lines)]
+
+
+def _below(command: str, shows: str, room: int) -> list[str]:
+    """Return a command, and its description below it, in lines of `room` columns.
+
+    A command that is wider goes on in the next line behind a backslash, so that it can be copied.
+    """
+    whole = f"peakline {command}"
+    lines = [whole] if len(whole) <= room else []
+    line = ""
+    for word in () if lines else _SHELL_WORDS.findall(whole):
+        if line and len(f"{line} {word}") > room - len(_GOES_ON):
+            lines.append(line + _GOES_ON)
+            line = f"    {word}"
+        else:
+            line = f"{line} {word}" if line else word
+    lines += [line] if line else []
+    return lines + [f"    {line}" for line in textwrap.wrap(shows, room - 4)]
 
 
 def shell_words(words: Iterable[str]) -> str:

@@ -21,7 +21,11 @@ from peakline.base.faults import is_expected, sentence_of, shows_traceback
 from peakline.base.output import say, say_error
 from peakline.commands.shared.groups import command_names, see_also
 from peakline.commands.shared.parser import CommandParser, MainParser
-from peakline.commands.shared.wrong_words import asks_for_help, problem_of_words
+from peakline.commands.shared.wrong_words import (
+    asks_for_help,
+    problem_of_file,
+    problem_of_words,
+)
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,9 @@ _MODULES = (
     "doctor",
     "preload",
 )
+
+# Their FILE may be a program, a snapshot, or a trace that is not written yet.
+_TAKE_OTHER_FILES = ("advise", "import", "live", "report")
 
 
 def all_commands() -> list[Command]:
@@ -134,11 +141,18 @@ def _find_traces(args: argparse.Namespace) -> None:
     """Replace process ids and folders in the arguments by traces.
 
     The imports are here because --version and --help need none of them.
+
+    Raises:
+        CommandError: an argument is no trace.
     """
-    from peakline.commands.shared.folders import open_folders
+    from peakline.commands.shared.folders import is_folder, open_folders
     from peakline.commands.shared.running import name_traces
     from peakline.commands.shared.snapshots import refuse_snapshots
 
+    words = [*(getattr(args, "files", None) or ()), getattr(args, "file", None)]
+    for word in words if args.command not in _TAKE_OTHER_FILES else ():
+        if word and not is_folder(word) and (problem := problem_of_file(word)):
+            raise CommandError(problem)
     name_traces(args)
     open_folders(args)
     refuse_snapshots(args)

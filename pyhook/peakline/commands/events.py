@@ -50,7 +50,12 @@ _TOP = 40
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    parser.add_argument("file", metavar="FILE", help="Trace file (.peak, or packed .peak.zst)")
+    parser.add_argument(
+        "file",
+        nargs="?",
+        metavar="FILE",
+        help="Trace file (.peak, or packed .peak.zst; default: the newest run in this folder)",
+    )
     report_options.add_during(parser, "Show only what happens")
     parser.add_argument(
         "--device",

@@ -25,11 +25,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     parser.add_argument(
         "files",
-        nargs="+",
+        nargs="*",
         metavar="FILE",
         help="Trace file (.peak, or packed .peak.zst), or the folder of a run; of several the page"
         " shows the one with the highest peak, and compares all: ranks of a job, runs before and"
-        " after a change",
+        " after a change (default: the newest run in this folder)",
     )
     parser.set_defaults(folder_gives=ALL, folder=None)
     parser.add_argument(

@@ -17,7 +17,10 @@ from pathlib import Path
 from peakline.base.faults import failing_alone
 from peakline.base.output import say, say_error
 from peakline.builds.native_build import BuildError
-from peakline.commands.running.misplaced_options import misplaced
+from peakline.commands.running.misplaced_options import (
+    hint_of_options_behind,
+    misplaced,
+)
 from peakline.commands.running.run_arguments import add_arguments as add_arguments
 from peakline.commands.running.run_arguments import options_of, problem_of_words
 from peakline.launch.disk_saving import DiskSaving
@@ -55,10 +58,14 @@ def run(args: argparse.Namespace) -> int:
         return 2
     for note in plan.notes:
         say(*f"peakline: {note}".split("\n"))
+    behind = misplaced(options.program, args.own_options)
+    if not options.quiet and (hint := hint_of_options_behind(options.program, behind)):
+        say(f"peakline: {hint}")
+        behind = []  # said now, and not again at the end
     replaced = Path(options.output) if plan.recorded and options.force and options.output else None
     try:
         with room_for(replaced) if replaced else nullcontext():
-            status = run_and_report(options, plan, misplaced(options.program, args.own_options))
+            status = run_and_report(options, plan, behind)
     except OSError as error:
         say(f"peakline: error: cannot run {plan.command[0]}: {error.strerror}")
         return 127 if isinstance(error, FileNotFoundError) else 126

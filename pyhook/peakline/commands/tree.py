@@ -25,7 +25,10 @@ _TOP = 20
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     parser.add_argument(
-        "files", nargs=1, metavar="FILE", help="Trace file (.peak, or packed .peak.zst)"
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="Trace file (.peak, or packed .peak.zst; default: the newest run in this folder)",
     )
     report_options.add_frames(parser)
     parser.add_argument(
@@ -43,6 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Open the tree on a terminal, else print it."""
+    if len(args.files) > 1:
+        raise CommandError("a tree is of one trace; peakline html compares several")
     terminal = terminal_of(sys.stdout, is_plain=args.plain, has_color=not args.no_color)
     walks = terminal is not None and terminal.is_interactive
     with reading(args.files[0]) as trace:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -70,11 +71,24 @@ def trace_in(folder: Path, name: str = "run.peak") -> Path:
         ("run -f -o pipe prog.py", "pipe is no regular file"),
         (f"run -o {'x' * 300}.peak prog.py", "File name too long"),
         ("run --mode 0755 prog.py", "'0755' is no mode"),
+        ("run run.peak", "run.peak is a trace; to show it: peakline table run.peak"),
+        ("--simulate h200", "options follow a command, as in peakline run --simulate ..."),
+        ("--simulate h200 prog.py", "peakline run --simulate h200 prog.py"),
+        ("--by category run.peak", "peakline table --by category run.peak"),
+        ("export run.peak", "the format comes first: peakline export speedscope run.peak"),
+        ("table ruin.peak", "ruin.peak does not exist; did you mean run.peak?"),
+        ("events ruin.peak", "ruin.peak does not exist; did you mean run.peak?"),
+        ("table prog.py", "prog.py is a program, no trace; to record it: peakline run prog.py"),
+        ("table --frame usr run.peak", "'usr' (choose from"),
+        ("table --frame usr run.peak", "; did you mean user?"),
+        ("table --measure alocated run.peak", "; did you mean allocated?"),
+        ("tree run.peak run.peak", "a tree is of one trace"),
     ],
 )
 def test_words_in_the_wrong_place_are_named_with_what_to_type(
-    typed: Any, words: str, told: str
+    typed: Any, tmp_path: Path, words: str, told: str
 ) -> None:
+    trace_in(tmp_path)
     status, out, err = typed(*words.split())
     assert (status, out) == (2, "")
     assert err.splitlines()[-1].startswith("peakline: error: ")
@@ -99,6 +113,23 @@ def test_without_a_name_a_report_is_of_the_newest_run_here(typed: Any, tmp_path:
     status, out, err = typed("table", "--top", "1")
     assert (status, out) == named[:2]
     assert err == "peakline: run.peak:\n" + named[2]
+
+
+def test_a_tree_and_events_and_a_page_take_the_newest_run_here(typed: Any, tmp_path: Path) -> None:
+    trace_in(tmp_path)
+    for words in (["tree", "--plain"], ["events", "--top", "3"]):
+        named = typed(*words, "run.peak")
+        assert typed(*words) == (0, named[1], "peakline: run.peak:\n" + named[2])
+    status, _, err = typed("html")
+    assert (status, (tmp_path / "run.html").is_file()) == (0, True)
+    assert err.startswith("peakline: run.peak:\n")
+
+
+def test_a_refused_word_has_a_short_usage(typed: Any) -> None:
+    assert typed("table", "--jsn")[2].splitlines() == [
+        "usage: peakline table [options] [FILE ...]    (peakline table --help shows them)",
+        "peakline: error: peakline table has no option --jsn; did you mean --json?",
+    ]
 
 
 def test_every_command_works_twice_in_a_process(typed: Any, tmp_path: Path) -> None:
@@ -184,6 +215,22 @@ def test_next_commands_are_no_wider_than_the_terminal(monkeypatch: pytest.Monkey
         assert next_commands.next_commands(commands) == text.split("\n")
 
 
+def test_a_wide_next_command_is_broken_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    from peakline.base import next_commands
+
+    monkeypatch.setattr(next_commands, "terminal_width", lambda _: 60)
+    command = "run --simulate h200 '/data/my runs/long name/train.py' --epochs 1"
+    lines = next_commands.next_commands([(command, "on a simulated GPU, " * 4)])
+    assert lines == [
+        "Next: peakline run --simulate h200 \\",
+        "          '/data/my runs/long name/train.py' --epochs 1",
+        "          on a simulated GPU, on a simulated GPU, on a",
+        "          simulated GPU, on a simulated GPU,",
+    ]
+    joined = "\n".join(lines[:2]).removeprefix("Next: ").replace("\\\n", "")
+    assert shlex.split(joined) == shlex.split(f"peakline {command}")
+
+
 def test_names_of_traces_are_absolute_and_found_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -219,9 +266,28 @@ def test_options_behind_the_program_are_told_when_nothing_was_recorded() -> None
     words = ["prog.py", "--keep", "peak", "--epochs=1", "--html"]
     assert misplaced(words, ["--keep", "--html", "-o"]) == ["--keep", "--html"]
     assert misplaced(["--", *words], ["--keep"]) == []
+    assert misplaced(["prog.py", "--help"], ["--help"]) == []
     text = RunEnd(1, True, words, misplaced=["--keep"]).why_nothing()
     assert text.splitlines()[1] == (
         "The program got --keep: options of peakline run stand before the program"
     )
     alone = RunEnd(0, False, words, has_torch=False).why_nothing()
     assert "simulate" not in alone
+
+
+def test_options_behind_a_script_that_does_not_name_them_are_told_before_it_runs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from peakline.commands.running.misplaced_options import hint_of_options_behind, misplaced
+
+    def hint_of(*program: str) -> str:
+        behind = misplaced(program, ["--keep", "--no-command", "--help"])
+        return hint_of_options_behind(program, behind)
+
+    monkeypatch.chdir(tmp_path)
+    Path("prog.py").write_text("class Arguments:\n    no_command: bool\n")
+    hint = hint_of("prog.py", "--keep", "peak", "--no-command")
+    assert "prog.py gets --keep, which it does not name" in hint
+    assert "peakline run --keep ... prog.py" in hint
+    for program in (["prog.py", "--no-command"], ["prog.py", "--help"], ["-m", "x", "--keep"]):
+        assert hint_of(*program) == ""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from pathlib import Path
 
 from peakline.base.next_commands import shell_words
 from peakline.launch.simulation import problem_of_device
@@ -39,4 +41,29 @@ def misplaced(program: Sequence[str], own_options: Sequence[str]) -> list[str]:
     if program[0] == "--":
         return []
     names = [word.split("=")[0] for word in program[1:]]
-    return [name for name in names if name.startswith("--") and name in own_options]
+    own = {name for name in own_options if name.startswith("--")} - {"--help"}
+    return [name for name in names if name in own]
+
+
+def hint_of_options_behind(program: Sequence[str], behind: Sequence[str]) -> str:
+    """Return a hint if a script gets options of `peakline run` whose name it does not have, or ''.
+
+    `behind` is the result of `misplaced`. A script that has the name, with - or _, may take the
+    option itself.
+    """
+    script = Path(program[0])
+    if not behind or script.suffix != ".py":
+        return ""
+    try:
+        text = script.read_text(errors="replace")
+    except OSError:
+        return ""
+    foreign = [
+        word for word in behind if not re.search(rf"\b{word[2:].replace('-', '[-_]')}\b", text)
+    ]
+    if not foreign:
+        return ""
+    return (
+        f"{script} gets {', '.join(foreign)}, which it does not name; options of peakline run stand"
+        f" before the script: peakline run {' '.join(foreign)} ... {shell_words([str(script)])}"
+    )

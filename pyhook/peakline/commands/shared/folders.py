@@ -35,9 +35,11 @@ def open_folders(args: argparse.Namespace) -> None:
     gives = asked(args) if callable(asked) else asked
     if gives == WHOLE:
         return
-    is_left_out = getattr(args, "files", None) == []
-    if is_left_out:
+    is_left_out = getattr(args, "files", None) == [] or getattr(args, "file", "") is None
+    if is_left_out and "files" in args:
         args.files = [_HERE]
+    elif is_left_out:
+        args.file = _HERE
     for name in ("file", "files"):
         given = getattr(args, name, None)
         if given is None or not _has_folder(given if name == "files" else [given]):
@@ -47,7 +49,7 @@ def open_folders(args: argparse.Namespace) -> None:
         found = [path for word in words for path in _traces_of(word, gives)]
         setattr(args, name, found if name == "files" else found[0])
     if is_left_out:
-        say(f"peakline: {shell_words(args.files)}:")
+        say(f"peakline: {shell_words(args.files if 'files' in args else [args.file])}:")
 
 
 def _has_folder(words: Sequence[str]) -> bool:

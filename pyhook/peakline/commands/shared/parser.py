@@ -9,6 +9,8 @@ from typing import Any, NoReturn
 from peakline.base.output import did_you_mean, say
 from peakline.commands.shared.groups import overview
 
+_USAGE_LINES = 2  # of a usage that an error shows whole
+
 
 class CommandParser(argparse.ArgumentParser):
     """The parser of one command, or of `peakline` itself."""
@@ -72,9 +74,28 @@ class CommandParser(argparse.ArgumentParser):
         return f"{self.prog} has no option {name}{did_you_mean(name, options)}"
 
     def error(self, message: str) -> NoReturn:
-        """Print the usage and the message, and exit with 2."""
-        say(*self.format_usage().splitlines(), f"peakline: error: {message}")
+        """Print a short usage and the message, and exit with 2."""
+        say(*self._short_usage(), f"peakline: error: {message}")
         self.exit(2)
+
+    def _short_usage(self) -> list[str]:
+        """Return the usage; a long one without its options, so that the message stands out."""
+        lines = self.format_usage().splitlines()
+        if len(lines) <= _USAGE_LINES:
+            return lines
+        formatter = self._get_formatter()
+        formatter.add_usage(None, self._get_positional_actions(), [])
+        start = f"usage: {self.prog}"
+        words = formatter.format_help().strip().removeprefix(start)
+        return [f"{start} [options]{words}    ({self.prog} --help shows them)"]
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse a value that is no choice, with the nearest one."""
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            near = did_you_mean(str(value), map(str, action.choices or ()))
+            raise argparse.ArgumentError(action, f"{error.message}{near}") from None
 
 
 class MainParser(CommandParser):

@@ -1,4 +1,4 @@
-"""Suggests a command for a command line that does not begin with one."""
+"""Suggests what to type for words that are no command, or no trace."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ _ATTACH = (
 
 def asks_for_help(words: Sequence[str]) -> list[str]:
     """Return the words with `help COMMAND` as `COMMAND --help`, and no words as `--help`."""
-    if not words:
-        return ["--help"]
-    return [*words[1:2], "--help"] if words[:1] == ["help"] else list(words)
+    given = list(words) or ["help"]
+    return [*given[1:2], "--help"] if given[0] == "help" else given
 
 
 def problem_of_words(words: Sequence[str], known: Sequence[str]) -> str:
     """Return the reason why the words begin with no command, and a suggestion; '' if they do."""
-    if not words or words[0] in (*known, "-h", "--help", "--version"):
+    if not words or words[0] in ("-h", "--help", "--version"):
         return ""
+    if words[0] in known:
+        return _problem_of_export(words)
     first, rest = words[0], shell_words(words[1:])
     if first.startswith("-"):
         return _problem_of_option(words, known)
@@ -42,10 +43,39 @@ def problem_of_words(words: Sequence[str], known: Sequence[str]) -> str:
     return f"there is no command '{first}'{near or '; peakline --help lists them'}"
 
 
+def problem_of_file(word: str) -> str:
+    """Return the reason why a word is no trace to read, and a suggestion; '' if it may be one."""
+    path = Path(word)
+    if path.suffix == ".py" and path.is_file():
+        return f"{word} is a program, no trace; to record it: peakline run {shell_words([word])}"
+    try:
+        beside = [] if path.exists() else [one.name for one in path.parent.iterdir()]
+    except OSError:
+        return ""  # whoever opens the file reports why
+    near = did_you_mean(path.name, [name for name in beside if name.endswith(_TRACE_ENDINGS)])
+    return f"{word} does not exist{near}" if near else ""
+
+
 def _problem_of_option(words: Sequence[str], known: Sequence[str]) -> str:
-    """Return the corrected order if options precede the command, else ''."""
-    at = next((number for number, word in enumerate(words) if word in known), 0)
-    if not at:
+    """Return the corrected order of words that begin with an option."""
+    at = next((number for number, word in enumerate(words) if word in known), None)
+    if at is not None:
+        moved = shell_words([words[at], *words[:at], *words[at + 1 :]])
+        return f"options follow the command: peakline {moved}"
+    typed = shell_words(words)
+    for word in words:
+        if word.endswith(_TRACE_ENDINGS):
+            return f"the command is missing, such as table: peakline table {typed}"
+        if word.endswith(".py"):
+            return f"the command is missing: peakline run {typed}"
+    return (
+        f"options follow a command, as in peakline run {words[0]} ...; peakline --help lists the"
+        " commands"
+    )
+
+
+def _problem_of_export(words: Sequence[str]) -> str:
+    """Return a correction if a trace stands where export takes the format, else ''."""
+    if words[0] != "export" or len(words) != 2 or not words[1].endswith(_TRACE_ENDINGS):
         return ""
-    moved = shell_words([words[at], *words[:at], *words[at + 1 :]])
-    return f"options follow the command: peakline {moved}"
+    return f"the format comes first: peakline export speedscope {shell_words(words[1:])}"
