@@ -68,6 +68,7 @@ SUBJECTS: dict[str, list[list[str]]] = {
     "timeline": [["TRACE"], ["--where", f"line={HOSTILE}", "TRACE"]],
     "doctor": [["--python", MISSING]],
     "preload": [["--python", MISSING]],
+    "completion": [["bash"]],
 }
 # What gives a document where that is something else.
 DOCUMENTS = {

@@ -60,6 +60,7 @@ _MODULES = (
     "pack",
     "doctor",
     "preload",
+    "completion",
 )
 
 # Their FILE may be a program, a snapshot, or a trace that is not written yet.

@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     behind = misplaced(options.program, args.own_options)
     if not options.quiet and (hint := hint_of_options_behind(options.program, behind)):
         say(f"peakline: {hint}")
-        behind = []  # said now, and not again at the end
+        behind = []  # the end does not repeat it
     replaced = Path(options.output) if plan.recorded and options.force and options.output else None
     try:
         with room_for(replaced) if replaced else nullcontext():

@@ -46,7 +46,7 @@ def misplaced(program: Sequence[str], own_options: Sequence[str]) -> list[str]:
 
 
 def hint_of_options_behind(program: Sequence[str], behind: Sequence[str]) -> str:
-    """Return a hint if a script gets options of `peakline run` whose name it does not have, or ''.
+    """Return a hint if a script gets options of `peakline run` that it does not name, or ''.
 
     `behind` is the result of `misplaced`. A script that has the name, with - or _, may take the
     option itself.

@@ -17,9 +17,9 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "How to use less, and whether it fits": ("advise", "whatif", "fit"),
     "Compare runs and ranks": ("diff", "ranks", "check", "fleet"),
     "Details": ("tensors", "layers", "ops", "stats", "events", "timeline"),
-    "Files": ("export", "import", "plot", "pack"),
+    "Files": ("export", "import", "plot", "pack", "completion"),
 }
-# Commands that are not listed, each with the command whose help names it.
+# Commands that are not listed, each with the command that names it in its help.
 HIDDEN: Mapping[str, str] = {"flamegraph": "html", "stages": "layers", "report": "live"}
 
 EXAMPLES = (

@@ -75,7 +75,7 @@ def _problem_of_option(words: Sequence[str], known: Sequence[str]) -> str:
 
 
 def _problem_of_export(words: Sequence[str]) -> str:
-    """Return a correction if a trace stands where export takes the format, else ''."""
+    """Return a correction if export got a trace instead of a format, else ''."""
     if words[0] != "export" or len(words) != 2 or not words[1].endswith(_TRACE_ENDINGS):
         return ""
     return f"the format comes first: peakline export speedscope {shell_words(words[1:])}"
