@@ -23,6 +23,7 @@ COLD = {
     "test_first_without_gil",
     "test_harmless",
     "test_holders",
+    "test_holders_threads",
     "test_signal_reports",
     "test_simulated_files",
     "test_simulated_values",

@@ -69,8 +69,7 @@ def parse(words: list[str], monkeypatch: pytest.MonkeyPatch) -> str:
 
     find = commands.commands_for
     with monkeypatch.context() as patch:
-        for name in ("name_traces", "open_folders", "refuse_snapshots"):
-            patch.setattr(commands, name, lambda _: None)
+        patch.setattr(commands, "_find_traces", lambda _: None)
         patch.setattr(
             commands,
             "commands_for",

@@ -159,7 +159,7 @@ export class MapView {
   chooseChange(change, moment) {
     if (!this.moments) return;
     this.setWindow(this.moments.windowOf(change));
-    this.moments.asked = { change, moment, window: this.model.window };
+    this.moments.chosen = { change, moment, window: this.model.window };
     this.state = null;
     this.show(this.colours);
   }
