@@ -100,5 +100,5 @@ def run(args: argparse.Namespace) -> int:
 def _suggest(found: Run, files: Sequence[str]) -> None:
     words = shell_words(files)
     heaviest = [(f"table {words}", "the lines of the heaviest")] if len(files) == 1 else []
-    page = (f"html {words} -o {found.name}.html", "all ranks in one page")
+    page = (f"html {words} -o {shell_words([found.name + '.html'])}", "all ranks in one page")
     say(*next_commands([*heaviest, page]))
