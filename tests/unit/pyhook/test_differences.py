@@ -162,7 +162,7 @@ def test_a_gate_names_the_lines_that_grew() -> None:
     after = side([Row(line("m.py", 4, "f"), 130, 1, ("a",)), Row(line("m.py", 9, "g"), 50, 1)])
     verdict = check_baseline("peak", before, after, 0.1)
     assert not verdict.holds
-    assert verdict.blamed == [Blamed("+30 B  m.py:4 (f) [was 100 B]", "m.py", 4)]
+    assert verdict.blamed == (Blamed("+30 B  m.py:4 (f) [was 100 B]", "m.py", 4),)
     assert check_baseline("peak", before, after, 0.2).holds
     assert check_limit("peak", after, 180, 180, after.rows).holds
     over = check_limit("peak", after, 180, 179, after.rows)
