@@ -24,6 +24,7 @@ COLD = {
     "test_harmless",
     "test_holders",
     "test_holders_threads",
+    "test_run_ends",
     "test_signal_reports",
     "test_simulated_files",
     "test_simulated_values",

@@ -22,9 +22,7 @@ def ends(lab: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
 
     def one(how: str, *options: str) -> Any:
         words = [ENDS_HOW, how, "run.peak"]
-        # This one sends a signal to its parent, too.
-        options = options or ("-o", "run.peak")
-        return lambda: lab.recorded(base / how, *words, options=options, fresh=how == "interrupt")
+        return lambda: lab.recorded(base / how, *words, options=options or ["-o", "run.peak"])
 
     ways = ["argparse", "interrupt", "live", "replaced", "removes", "oom", "oom-caught", "cpu"]
     return together({**{how: one(how) for how in ways}, "raise": one("raise", "--top", "1")})
