@@ -1,5 +1,5 @@
 // Time for the hot path: the processor's invariant time stamp counter, scaled to ticks of
-// format::kTickNs since the recorder's start. Calibrated once (1 ms) and pulled back to
+// format::kTickNs since the recorder's start. Calibrated once (1 ms) and compared with
 // CLOCK_MONOTONIC every second or two. Not thread safe: used under the recorder's lock.
 #pragma once
 

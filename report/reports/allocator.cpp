@@ -54,13 +54,13 @@ StateLines lines_of(const AllocatorState& state, const TraceReader& reader, Stac
     return lines;
 }
 
-using PutState = void (*)(Document&, const StateReport&);
-
+// `with_pins`: also finds the lines that pin segments, which the map does not show.
 std::string make_state(const TraceReader& reader,
                        const ReportOptions& options,
                        const Progress& progress,
                        const char* command,
-                       PutState put) {
+                       bool with_pins,
+                       void (*put)(Document&, const StateReport&)) {
     Selection selection = parse_selection(options.selection, reader);
     refuse_where(selection, command);
     need_events(reader, command);
@@ -78,7 +78,7 @@ std::string make_state(const TraceReader& reader,
     const StateLines lines = lines_of(state, reader, stacks);
     const ReservedCauses causes = find_causes(state);
     const auto line_of = [&](uint32_t context) { return lines.number_of(context); };
-    const SegmentPins pins = put == put_fragmentation ? find_pins(state, line_of) : SegmentPins();
+    const SegmentPins pins = with_pins ? find_pins(state, line_of) : SegmentPins();
     const StateReport report = {
         reader, state, causes, pins, options.selection.at, lines, options.top, options.paths};
     return document_of(options.form, put, report);
@@ -89,13 +89,13 @@ std::string make_state(const TraceReader& reader,
 std::string make_map(const TraceReader& reader,
                      const ReportOptions& options,
                      const Progress& progress) {
-    return make_state(reader, options, progress, "map", put_map);
+    return make_state(reader, options, progress, "map", false, put_map);
 }
 
 std::string make_fragmentation(const TraceReader& reader,
                                const ReportOptions& options,
                                const Progress& progress) {
-    return make_state(reader, options, progress, "fragmentation", put_fragmentation);
+    return make_state(reader, options, progress, "fragmentation", true, put_fragmentation);
 }
 
 std::string make_whatif(const TraceReader& reader,
