@@ -41,6 +41,9 @@ CHOICES: dict[str, dict[str, str]]
 CATEGORIES: tuple[tuple[str, tuple[str, str], tuple[str, str]], ...]
 # Limit for automatic reports: longer traces get only requested ones.
 MOST_EVENTS_UNASKED: int
+# Numbers of memory of the host in columns of devices.
+PINNED_DEVICE: int
+CPU_DEVICE: int
 
 class TraceError(Exception):
     """A trace or an option allows no answer; the text suggests a fix."""

@@ -179,6 +179,8 @@ PyMODINIT_FUNC PyInit__report() {
         PyModule_AddObjectRef(module, "CHOICES", choices) != 0 ||
         PyModule_AddObjectRef(module, "CATEGORIES", categories) != 0 ||
         PyModule_AddIntConstant(module, "MOST_EVENTS_UNASKED", most_events) != 0 ||
+        PyModule_AddIntConstant(module, "PINNED_DEVICE", peakline::format::kPinnedDevice) != 0 ||
+        PyModule_AddIntConstant(module, "CPU_DEVICE", peakline::format::kCpuDevice) != 0 ||
         PyModule_AddObjectRef(module, "TraceError", python::trace_error()) != 0 ||
         PyModule_AddObjectRef(module, "Trace", type) != 0) {
         Py_XDECREF(type);

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from peakline import _report
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -53,7 +55,7 @@ SCHEMA = pa.schema(
 
 
 # Numbers of host memory in columns of devices, as in those of events.
-_HOST_DEVICES = {"pinned": 64, "cpu": 65}
+_HOST_DEVICES = {"pinned": _report.PINNED_DEVICE, "cpu": _report.CPU_DEVICE}
 _SCALARS = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
 
 
