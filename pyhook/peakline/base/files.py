@@ -15,6 +15,7 @@ from peakline.base.output import console_of, printable
 if TYPE_CHECKING:
     from peakline._report import Trace
 
+TRACE_ENDINGS = (".peak", ".peak.zst")  # plain, packed
 TRACE_BEGINS = b"\x89PKL\r\n\x1a\n"  # see trace_format.h
 _PROGRESS_FROM_BYTES = 64 << 20  # smaller traces are read before a bar could appear
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from peakline.api import assumptions
 from peakline.base.engine import recorder
+from peakline.base.files import TRACE_ENDINGS
 from peakline.base.next_commands import shell_words
 from peakline.launch.output_name import problem_of_output
 from peakline.launch.ranks import Ranks, device_count, parse_ranks
@@ -92,7 +93,7 @@ def _problem_of_program(options: RunOptions) -> str:
     script = options.program[0]
     if script.endswith(".py") and not Path(script).exists():
         return f"{script} does not exist: give the path of the script"
-    if script.endswith((".peak", ".peak.zst")) and Path(script).is_file():
+    if script.endswith(TRACE_ENDINGS) and Path(script).is_file():
         return f"{script} is a trace; to show it: peakline table {shell_words([script])}"
     if Path(script).is_dir() and not Path(script, "__main__.py").exists():
         return f"{script} is a folder without __main__.py: give the path of a script"

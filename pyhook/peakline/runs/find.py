@@ -8,10 +8,10 @@ from functools import cached_property
 from pathlib import Path
 
 from peakline._report import Trace, TraceError
+from peakline.base.files import TRACE_ENDINGS
 from peakline.runs.members import Member, member_of
 
 _PACKED = ".zst"
-_SUFFIXES = (".peak", ".peak" + _PACKED)
 _SHORT_ID = 8
 
 
@@ -74,7 +74,7 @@ class Run:
 def traces_in(folder: Path) -> list[Path]:
     """Return the traces of a folder and of its subfolders."""
     found = (path for pattern in ("*", "*/*") for path in folder.glob(pattern))
-    traces = sorted(path for path in found if path.name.endswith(_SUFFIXES) and path.is_file())
+    traces = sorted(path for path in found if path.name.endswith(TRACE_ENDINGS) and path.is_file())
     return without_packed_twins(traces)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from peakline.base.files import TRACE_ENDINGS
 from peakline.base.next_commands import shell_words
 from peakline.base.output import did_you_mean
 
-_TRACE_ENDINGS = (".peak", ".peak.zst")
 _ATTACH = (
     "peakline cannot attach to a running program: start it with peakline run; then peakline live"
     " PID shows the memory that it holds"
@@ -33,7 +33,7 @@ def problem_of_words(words: Sequence[str], known: Sequence[str]) -> str:
     if first == "attach":
         return _ATTACH
     typed = shell_words([first])
-    if first.endswith(_TRACE_ENDINGS):
+    if first.endswith(TRACE_ENDINGS):
         return f"{first} is a trace: peakline table {typed}, or html, tree, summary ..."
     if first.endswith(".py") or (Path(first).is_file() and not did_you_mean(first, known)):
         return f"{first} is no command; to record it: peakline run {typed} {rest}".rstrip()
@@ -52,7 +52,7 @@ def problem_of_file(word: str) -> str:
         beside = [] if path.exists() else [one.name for one in path.parent.iterdir()]
     except OSError:
         return ""  # whoever opens the file reports why
-    near = did_you_mean(path.name, [name for name in beside if name.endswith(_TRACE_ENDINGS)])
+    near = did_you_mean(path.name, [name for name in beside if name.endswith(TRACE_ENDINGS)])
     return f"{word} does not exist{near}" if near else ""
 
 
@@ -64,7 +64,7 @@ def _problem_of_option(words: Sequence[str], known: Sequence[str]) -> str:
         return f"options follow the command: peakline {moved}"
     typed = shell_words(words)
     for word in words:
-        if word.endswith(_TRACE_ENDINGS):
+        if word.endswith(TRACE_ENDINGS):
             return f"the command is missing, such as table: peakline table {typed}"
         if word.endswith(".py"):
             return f"the command is missing: peakline run {typed}"
@@ -76,6 +76,6 @@ def _problem_of_option(words: Sequence[str], known: Sequence[str]) -> str:
 
 def _problem_of_export(words: Sequence[str]) -> str:
     """Return a correction if export got a trace instead of a format, else ''."""
-    if words[0] != "export" or len(words) != 2 or not words[1].endswith(_TRACE_ENDINGS):
+    if words[0] != "export" or len(words) != 2 or not words[1].endswith(TRACE_ENDINGS):
         return ""
     return f"the format comes first: peakline export speedscope {shell_words(words[1:])}"
