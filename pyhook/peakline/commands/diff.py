@@ -11,6 +11,7 @@ from peakline.base.next_commands import next_commands, shell_words, shortener, t
 from peakline.base.output import say, write_json, write_lines
 from peakline.commands.shared import report_options
 from peakline.commands.shared.pairs import Pair, chosen_pair, paired, pairs_text
+from peakline.recording.reports import ROWS_OF_DIFFERENCES
 
 if TYPE_CHECKING:
     from peakline.differences.side import Side
@@ -23,7 +24,6 @@ EXAMPLES = (
     "peakline diff --phases base.summary.json after.peak\n"
     "peakline diff simulated.peak real.peak"
 )
-_TOP = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--total", action="store_true", help="Compare what was allocated over the whole run"
     )
-    report_options.add_top(parser, "rows that differ", _TOP)
+    report_options.add_top(parser, "rows that differ", ROWS_OF_DIFFERENCES)
     parser.add_argument("--json", action="store_true", help="Print JSON, by default with all rows")
 
 
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     titles = {"phases": "Highest peak of a phase", "total": "Allocated over the run"}
     title = titles.get(what, "Peak" if what == "peak" else f"At {what}")
-    top = args.top if args.top is not None else _TOP
+    top = args.top if args.top is not None else ROWS_OF_DIFFERENCES
     if pairs:
         write_lines(*pairs_text(pairs, top), "")
         title = f"Rank {pair.rank}, {title[0].lower()}{title[1:]}"
@@ -103,7 +103,7 @@ def _side_of(path: str, args: argparse.Namespace) -> Side:
     from peakline.differences import side, summary
     from peakline.differences.loading import load_side
 
-    options = report_options.report_options(args, _TOP)
+    options = report_options.report_options(args, ROWS_OF_DIFFERENCES)
     if args.phases:
         return load_side(
             path,

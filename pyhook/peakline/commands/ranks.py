@@ -19,6 +19,7 @@ from peakline.base.next_commands import (
 )
 from peakline.base.output import say, write_json, write_lines
 from peakline.commands.shared.folders import WHOLE, chosen_run
+from peakline.recording.reports import ROWS_OF_RANKS
 
 if TYPE_CHECKING:
     from peakline.runs.find import Run
@@ -31,7 +32,6 @@ EXAMPLES = (
     "peakline ranks RUN/ --mesh pp=2,dp=4,tp=2"
 )
 _KEYS = ("line", "module", "op", "category")
-_TOP = 10
 _PROGRESS_FROM = 64  # traces
 
 
@@ -57,9 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--top",
         type=int,
-        default=_TOP,
+        default=ROWS_OF_RANKS,
         metavar="N",
-        help=f"Show N ranks and rows, 0 for all (default: {_TOP})",
+        help=f"Show N ranks and rows, 0 for all (default: {ROWS_OF_RANKS})",
     )
     parser.add_argument("--json", action="store_true", help="Print JSON, with all ranks and rows")
 

@@ -16,13 +16,11 @@ from peakline.differences.loading import path_of
 from peakline.differences.side import side_of_trace
 from peakline.differences.text import comparison_text
 from peakline.recording import Recording, Report
-from peakline.recording.reports import report_of_lines
+from peakline.recording.reports import ROWS_OF_DIFFERENCES, report_of_lines
 from peakline.recording.rows import DifferenceRow
 
 if TYPE_CHECKING:
     from peakline._report import Options
-
-_ROWS_IN_TEXT = 20
 
 
 def diff(
@@ -63,7 +61,7 @@ def diff(
     comparison = compare(*sides)
     document = document_of(comparison, by=by, compared=at)
     title = "Peak" if at == "peak" else f"At {at}"
-    lines = comparison_text(comparison, title, _ROWS_IN_TEXT, lambda text, _: text)
+    lines = comparison_text(comparison, title, ROWS_OF_DIFFERENCES, lambda text, _: text)
     return report_of_lines(DifferenceRow, document["rows"], document, lines)
 
 

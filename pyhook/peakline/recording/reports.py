@@ -55,6 +55,9 @@ FORMS = {
     "timeline": Form(rows.TimelinePoint, "points", 68),  # columns of a chart
     "stats": Form(rows.AllocatorRow, "by_bytes", 5),
 }
+# The same of reports that are made in Python.
+ROWS_OF_DIFFERENCES = 20
+ROWS_OF_RANKS = 10
 
 
 class Report(Sequence[Row], Generic[Row]):

@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from peakline.recording import Report
-from peakline.recording.reports import report_of_lines
+from peakline.recording.reports import ROWS_OF_RANKS, report_of_lines
 from peakline.recording.rows import ProcessRow
 from peakline.runs.find import runs_of, traces_in
 from peakline.runs.outlines import read_outlines
 from peakline.runs.report import compare_run, document_of
 from peakline.runs.text import comparison_text
-
-_ROWS_IN_TEXT = 10
 
 
 def ranks(
@@ -46,5 +44,5 @@ def ranks(
     outlines = read_outlines([one.path for one in runs[0].compared])
     comparison = compare_run(runs[0], outlines, by, mesh)
     document = document_of(comparison)
-    lines = comparison_text(comparison, _ROWS_IN_TEXT, lambda text, _: text)
+    lines = comparison_text(comparison, ROWS_OF_RANKS, lambda text, _: text)
     return report_of_lines(ProcessRow, document["processes"], document, lines)
