@@ -189,7 +189,7 @@ def test_the_list_of_pages_is_complete() -> None:
         ("$ peakline table --frame lines run.peak", "lines"),
         ("A=1 peakline run --simulate h200 --wat train.py", "--wat"),
         ("python -c 1 && peakline ledger --native run.peak  # words", "no option --native"),
-        ("docker run -v $PWD:/work IMAGE peakline html --wat a.peak", "html has no option --wat"),
+        ("docker run -v $PWD:/app IMAGE peakline html --wat a.peak", "html has no option --wat"),
         ("X=$(peakline preload --wat) python train.py", "no option --wat"),
         ("peakline fit train.py --sweep batch=1 --wat 1 -- --batch {batch}", "no option --wat"),
     ],
