@@ -102,8 +102,29 @@ void name_torch_build(const void* within, const char* path, char* name, size_t r
     }
 }
 
-// Finds the part that `peakline run`, `peakline preload` or switch_allocator() built: named by the
-// option, or in the cache. Returns false with the reason in state.note.
+// Finds the part that the wheel of this library has for the loaded torch (shipped.py).
+bool find_shipped_part(const Installed& state, char* path, size_t room) {
+    Dl_info self{};
+    const char* slash = nullptr;
+    if (dladdr(reinterpret_cast<const void*>(&find_shipped_part), &self) != 0) {
+        slash = strrchr(self.dli_fname, '/');
+    }
+    if (slash == nullptr) {
+        return false;
+    }
+    snprintf(path,
+             room,
+             "%.*s/built/%s-%s/libpeakline_torch.so",
+             static_cast<int>(slash - self.dli_fname),
+             self.dli_fname,
+             state.torch_version,
+             state.torch_build);
+    return exists(path);
+}
+
+// Finds the part for the loaded torch: named by the option, in the wheel, or in the cache, where
+// `peakline run`, `peakline preload` or switch_allocator() built it. Returns false with the reason
+// in state.note.
 bool find_part(Installed& state, char* path, size_t room) {
     if (state.options.torch_part[0] != '\0') {
         snprintf(path, room, "%s", state.options.torch_part);
@@ -112,6 +133,9 @@ bool find_part(Installed& state, char* path, size_t room) {
                 state.note, sizeof state.note, "PEAKLINE_TORCH_PART=%.160s cannot be read", path);
             return false;
         }
+        return true;
+    }
+    if (find_shipped_part(state, path, room)) {
         return true;
     }
     char why[160] = "";

@@ -16,26 +16,32 @@ from typing import Any
 
 import pytest
 from lab import EXAMPLES, ROOT
-from peakline.builds.native_build import find_torch
+from peakline.builds.native_build import ensure_torch_part, find_torch, torch_build
 from peakline.builds.simulated_build import ensure_simulated_gpu, ensure_values_companion
 
 NO_NETWORK = ["unshare", "--net"]
 
 
-def test_an_installation_without_torch_reads_traces(lab: Any, tmp_path: Path) -> None:
-    """Installs into an empty folder, as `pip install .` does, and runs it from there."""
-    recorded = lab.once("life_training.py")
+@pytest.fixture(scope="module")
+def site(lab: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install peakline into an empty folder, as `pip install .` does."""
     probe = "import setuptools, pip, rich"
     if subprocess.run([sys.executable, "-c", probe], check=False).returncode != 0:
         pytest.skip("pip, setuptools or rich is missing in this Python")
+    folder = tmp_path_factory.mktemp("installed")
     # pip itself copies the checkout's build folder: without it, it compiles anew.
     pip = [sys.executable, "-m", "pip", "install", "-q", "--no-build-isolation", "--no-deps"]
-    command = [*pip, "--no-index", "--target", str(tmp_path / "site"), str(ROOT)]
-    installed = lab.plain(tmp_path, *command)
+    command = [*pip, "--no-index", "--target", str(folder / "site"), str(ROOT)]
+    installed = lab.plain(folder, *command)
     assert installed.status == 0, installed.stderr
+    return folder / "site"
+
+
+def test_an_installation_without_torch_reads_traces(lab: Any, site: Path, tmp_path: Path) -> None:
+    recorded = lab.once("life_training.py")
     venv.EnvBuilder(with_pip=False).create(tmp_path / "venv")
     python = str(tmp_path / "venv" / "bin" / "python")
-    alone = {"PYTHONPATH": str(tmp_path / "site")}
+    alone = {"PYTHONPATH": str(site)}
     words = [python, "-m", "peakline", "table"]
     help_text = lab.plain(tmp_path, *words, "--help", environment=alone)
     assert help_text.status == 0, help_text.stderr
@@ -44,11 +50,44 @@ def test_an_installation_without_torch_reads_traces(lab: Any, tmp_path: Path) ->
     assert json.loads(result.stdout)["peak_bytes"] == recorded.said["peak"]
     package = ROOT / "pyhook"
     of_the_checkout = {f.relative_to(package) for f in package.glob("peakline/**/*.py")}
-    assert all((tmp_path / "site" / file).is_file() for file in of_the_checkout)
-    entry = tmp_path / "site" / "bin" / "peakline"
-    assert entry.is_file()
-    licences = (tmp_path / "site" / "peakline" / "_native" / "licences").iterdir()
+    assert all((site / file).is_file() for file in of_the_checkout)
+    assert (site / "bin" / "peakline").is_file()
+    licences = (site / "peakline" / "_native" / "licences").iterdir()
     assert {file.stem for file in licences} == {"libunwind-dev", "libxxhash-dev", "libzstd-dev"}
+
+
+def test_a_wheel_with_parts_records_without_a_compiler(
+    lab: Any, site: Path, tmp_path: Path
+) -> None:
+    """The recorder finds the part itself, `peakline run` the simulated GPU."""
+    torch = find_torch(sys.executable)
+    folder = site / "peakline" / "_native" / "built" / f"{torch.version}-{torch_build(torch)}"
+    folder.mkdir(parents=True)
+    for part in (ensure_torch_part(torch), ensure_values_companion(torch)):
+        shutil.copy2(part, folder)
+    shutil.copytree(ensure_simulated_gpu(torch), folder / "simulated")
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import torch\nkept = torch.ones(1000, 1000, device='cuda')\n"
+        "loaded = {line.split()[-1] for line in open('/proc/self/maps') if '/' in line}\n"
+        "print(*sorted(name for name in loaded if '/built/' in name))\n"
+    )
+    alone = {
+        "PYTHONPATH": str(site),
+        "CXX": str(tmp_path / "no-compiler"),
+        "PEAKLINE_CACHE_DIR": str(tmp_path / "cache"),
+    }
+    words = [sys.executable, "-m", "peakline", "run", "--simulate", "h200", "-o", "a.peak"]
+    run = lab.plain(tmp_path, *words, str(program), environment=alone)
+    assert run.status == 0, run.stderr
+    assert "compil" not in run.stderr and "observe" not in run.stderr
+    loaded = run.stdout.splitlines()[0]
+    for library in ("libpeakline_torch.so", "libpeakline_values.so", "simulated/libcuda.so.1"):
+        assert str(folder / library) in loaded
+    command = [sys.executable, "-m", "peakline", "table", "--json", "a.peak"]
+    found = json.loads(lab.plain(tmp_path, *command, environment=alone).stdout)
+    assert found["peak_bytes"] == 4_000_256
+    assert not (tmp_path / "cache").exists()
 
 
 @pytest.fixture(scope="module")

@@ -29,9 +29,9 @@ from peakline.builds.build_cache import (
     recorder,
 )
 from peakline.builds.build_id import library_build
-
-PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
-NATIVE_FOLDER = PACKAGE_FOLDER / "_native"
+from peakline.builds.shipped import NATIVE_FOLDER as NATIVE_FOLDER
+from peakline.builds.shipped import PACKAGE_FOLDER as PACKAGE_FOLDER
+from peakline.builds.shipped import TORCH_PART, shipped
 
 # Names that only some torch versions have; each becomes PEAKLINE_HAS_<name>.
 _OPTIONAL_NAMES = (
@@ -121,17 +121,24 @@ def torch_build(torch: TorchInstallation) -> str:
     return library_build(torch.folder / "lib" / "libc10_cuda.so")
 
 
+def shipped_for(torch: TorchInstallation, name: str) -> Path | None:
+    """Return what the wheel has under this name for this build of torch, or None."""
+    return shipped(name, torch.version, torch_build(torch))
+
+
 def ensure_torch_part(torch: TorchInstallation) -> Path:
     """Build the delegating allocator for this torch if it is missing; return its path."""
+    if part := shipped_for(torch, TORCH_PART):
+        return part
     folder = ensure_built(_torch_part(torch), lambda into: _compile_torch_part(torch, into))
-    part = folder / "libpeakline_torch.so"
+    part = folder / TORCH_PART
     point(recorder().torch_part_name(torch.version, torch_build(torch)), part)
     return part
 
 
 def has_torch_part(torch: TorchInstallation) -> bool:
     """Return whether the delegating allocator for this torch is built."""
-    return find_built(_torch_part(torch)) is not None
+    return shipped_for(torch, TORCH_PART) is not None or find_built(_torch_part(torch)) is not None
 
 
 def _torch_part(torch: TorchInstallation) -> Wanted:
@@ -219,7 +226,7 @@ def _compile_torch_part(torch: TorchInstallation, into: Path) -> None:
         dump = ["-fsyntax-only", f"-fdump-lang-class={classes}", str(sources[0])]
         _run([_compiler(), *flags, *dump], torch)
         _check_every_slot_is_ours(classes, torch)
-    compile_library(torch, sources, flags, into / "libpeakline_torch.so", libraries)
+    compile_library(torch, sources, flags, into / TORCH_PART, libraries)
 
 
 def _compiler_name() -> str:
@@ -227,10 +234,9 @@ def _compiler_name() -> str:
 
 
 def _compiler() -> str:
-    compiler = _compiler_name()
-    if shutil.which(compiler) is None:
-        raise BuildError(f"no C++ compiler ({compiler}): apt-get install g++, or set CXX")
-    return compiler
+    if not has_compiler():
+        raise BuildError(f"no C++ compiler ({_compiler_name()}): apt-get install g++, or set CXX")
+    return _compiler_name()
 
 
 def source_flags(torch: TorchInstallation) -> list[str]:
@@ -260,7 +266,18 @@ def compile_library(
         with ThreadPoolExecutor(max_workers=2) as pool:
             list(pool.map(lambda command: _run(command, torch), commands))
         folder = f"-L{torch.folder / 'lib'}"
-        _run([compiler, "-shared", "-o", str(built), *map(str, objects), folder, *libraries], torch)
+        command = [compiler, "-shared", "-o", str(built), *map(str, objects), folder, *libraries]
+        _run([*command, *last_link_words()], torch)
+
+
+def last_link_words() -> list[str]:
+    """Return what ends the linker's command: the libraries of old systems, for a wheel."""
+    return os.environ.get("PEAKLINE_LINK_LAST", "").split()
+
+
+def has_compiler() -> bool:
+    """Return whether libraries can be compiled here."""
+    return shutil.which(_compiler_name()) is not None
 
 
 def _run(command: list[str], torch: TorchInstallation) -> None:

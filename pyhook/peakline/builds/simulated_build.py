@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
+import time
 from pathlib import Path
 
+from peakline.base.output import say
 from peakline.builds.build_cache import (
     BuildError,
     Wanted,
@@ -21,10 +25,20 @@ from peakline.builds.build_cache import (
 from peakline.builds.native_build import (
     TorchInstallation,
     compile_library,
+    has_compiler,
+    shipped_for,
     source_flags,
     source_root,
     wanted_library,
 )
+from peakline.builds.shipped import (
+    BLANK_WEIGHTS,
+    SIMULATED_GPU,
+    VALUES_COMPANION,
+    similar_simulated_gpu,
+)
+
+_PROGRESS_SECONDS = 15
 
 
 def simulated_devices() -> list[str]:
@@ -37,6 +51,8 @@ def simulated_devices() -> list[str]:
 
 def ensure_simulated_gpu(torch: TorchInstallation) -> Path:
     """Build the simulated GPU for this torch's CUDA if it is missing; return its folder."""
+    if found := _shipped_simulated_gpu(torch):
+        return found
     return ensure_built(
         _simulated_gpu(torch), lambda into: _run_simulated_gpu_build(torch, into, "--no-audit")
     )
@@ -44,7 +60,25 @@ def ensure_simulated_gpu(torch: TorchInstallation) -> Path:
 
 def has_simulated_gpu(torch: TorchInstallation) -> bool:
     """Return whether the simulated GPU for this torch is built."""
-    return find_built(_simulated_gpu(torch)) is not None
+    return bool(_shipped_simulated_gpu(torch) or find_built(_simulated_gpu(torch)))
+
+
+def _shipped_simulated_gpu(torch: TorchInstallation) -> Path | None:
+    """Return the folder of the wheel for this torch; without a compiler, for a similar one."""
+    if found := shipped_for(torch, SIMULATED_GPU):
+        return found
+    if has_compiler() or not (found := similar_simulated_gpu(torch.site_packages)):
+        return None
+    _say_similar(found.parent.name.split("-")[0], torch.version)
+    return found
+
+
+@functools.cache
+def _say_similar(built: str, version: str) -> None:
+    say(
+        f"peakline: this wheel has no simulated GPU for torch {version}, and there is no compiler "
+        f"to build it: that for torch {built} is used (apt-get install g++ builds the exact one)"
+    )
 
 
 def audit_simulated_gpu(torch: TorchInstallation) -> str:
@@ -58,13 +92,15 @@ def audit_simulated_gpu(torch: TorchInstallation) -> str:
 
 def ensure_values_companion(torch: TorchInstallation) -> Path:
     """Build the library that keeps small values correct on the simulated GPU, if it is missing."""
+    if companion := shipped_for(torch, VALUES_COMPANION):
+        return companion
     folder = source_root() / "preload" / "simulate" / "companion"
     headers = ("preload/peakline_api.h", "preload/simulate/gpu/model/base/fork_safe_mutex.h")
     sources = [*sorted(folder.iterdir()), *(source_root() / header for header in headers)]
     what = f"the values of the simulated GPU for torch {torch.version} (once, about 30 s)"
     wanted = _wanted_beside_torch("values-torch", torch, sources, what)
     built = ensure_built(wanted, lambda into: _compile_companion(torch, into))
-    return built / "libpeakline_values.so"
+    return built / VALUES_COMPANION
 
 
 def ensure_blank_weights(torch: TorchInstallation) -> Path:
@@ -73,11 +109,13 @@ def ensure_blank_weights(torch: TorchInstallation) -> Path:
     Raises:
         BuildError: it does not compile.
     """
+    if library := shipped_for(torch, BLANK_WEIGHTS):
+        return library
     sources = [source_root() / "preload" / "simulate" / "companion" / "blank_tensors.cpp"]
     what = f"blank weights for torch {torch.version} (once, about 20 s)"
     wanted = _wanted_beside_torch("blank-torch", torch, sources, what)
     built = ensure_built(wanted, lambda into: _compile_blank_weights(torch, into))
-    return built / "libpeakline_blank.so"
+    return built / BLANK_WEIGHTS
 
 
 def _simulated_gpu(torch: TorchInstallation) -> Wanted:
@@ -112,16 +150,44 @@ def _wanted_beside_torch(
 
 
 def _run_simulated_gpu_build(torch: TorchInstallation, folder: Path, *options: str) -> str:
+    """Run build.py; return its audit. Shows the progress of a long build."""
     script = str(source_root() / "preload" / "simulate" / "gpu" / "build.py")
     command = [sys.executable, script, "--python", torch.python, "--out", str(folder), *options]
     environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
-    result = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-    if result.returncode != 0:
+    with tempfile.TemporaryFile("w+") as errors:
+        building = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment
+        )
+        printed = _without_progress(building)
+        errors.seek(0)
+        complaints = errors.read()
+    if building.returncode != 0:
         raise BuildError(
             f"the simulated GPU cannot be built for torch {torch.version}:",
-            *(result.stderr or result.stdout).strip()[-2000:].splitlines(),
+            *(complaints or printed).strip()[-2000:].splitlines(),
         )
-    return result.stdout
+    return printed
+
+
+def _without_progress(building: subprocess.Popen[str]) -> str:
+    """Return what a running build.py prints, but for its lines of progress, which are shown."""
+    sources = source_root() / "preload" / "simulate" / "gpu"
+    total = sum(1 for _ in sources.rglob("*.cpp"))
+    begin = shown = time.monotonic()
+    compiled = 0
+    printed = []
+    assert building.stdout is not None
+    for line in building.stdout:
+        if not line.startswith("compiled "):
+            printed.append(line)
+            continue
+        compiled = min(compiled + 1, total)  # some are generated, and one is compiled twice
+        now = time.monotonic()
+        if now - shown >= _PROGRESS_SECONDS:
+            shown = now
+            say(f"peakline:   {compiled} of {total} files compiled, {now - begin:.0f} s")
+    building.wait()
+    return "".join(printed)
 
 
 def _compile_companion(torch: TorchInstallation, into: Path) -> None:
@@ -135,7 +201,7 @@ def _compile_companion(torch: TorchInstallation, into: Path) -> None:
         "small_operators",
     )
     sources = [folder / f"{name}.cpp" for name in names]
-    built = into / "libpeakline_values.so"
+    built = into / VALUES_COMPANION
     # NDEBUG as in torch's own build: without it, its headers check fields that only debug builds
     # set.
     flags = [*source_flags(torch), "-DNDEBUG", f"-I{folder}"]
@@ -144,6 +210,6 @@ def _compile_companion(torch: TorchInstallation, into: Path) -> None:
 
 def _compile_blank_weights(torch: TorchInstallation, into: Path) -> None:
     source = source_root() / "preload" / "simulate" / "companion" / "blank_tensors.cpp"
-    built = into / "libpeakline_blank.so"
+    built = into / BLANK_WEIGHTS
     flags = [*source_flags(torch), "-DNDEBUG"]
     compile_library(torch, [source], flags, built, ["-lc10", "-ltorch_cpu"])

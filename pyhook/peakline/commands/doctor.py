@@ -75,19 +75,20 @@ def print_audit(python: str | None) -> None:
 
 def examine(python: str | None, *, build: bool) -> list[Finding]:
     """Check everything that recording needs. With ``build``, build missing parts."""
-    findings = [_native_libraries(), _compiler(), _interpreter()]
+    findings = [_native_libraries(), _interpreter()]
     try:
         torch = find_torch(python)
     except BuildError as error:
-        findings.append(Finding("torch", False, str(error)))
-        return findings
+        return [*findings, _compiler(needed=True), Finding("torch", False, str(error))]
     cuda = torch.cuda_version
     detail = f"{torch.version} in {torch.folder}"
     findings.append(Finding("torch", bool(cuda), detail if cuda else f"{detail}: without CUDA"))
-    findings.append(_part("allocator part", torch, build, ensure_torch_part))
-    findings.append(_part("simulated GPU", torch, build, ensure_simulated_gpu))
-    findings.append(_gpu())
-    return findings
+    parts = [
+        _part("allocator part", torch, build, ensure_torch_part),
+        _part("simulated GPU", torch, build, ensure_simulated_gpu),
+    ]
+    findings.append(_compiler(needed=not all(part.ok for part in parts)))
+    return [*findings, *parts, _gpu()]
 
 
 def _native_libraries() -> Finding:
@@ -102,9 +103,10 @@ def _native_libraries() -> Finding:
     return Finding("recorder", True, str(NATIVE_FOLDER))
 
 
-def _compiler() -> Finding:
+def _compiler(*, needed: bool) -> Finding:
     found = shutil.which("g++")
-    return Finding("compiler", found is not None, found or "no g++: apt-get install g++")
+    missing = "no g++: apt-get install g++" if needed else "no g++; none is needed for this torch"
+    return Finding("compiler", found is not None, found or missing, needed)
 
 
 def _interpreter() -> Finding:

@@ -20,6 +20,7 @@ from peakline.builds.native_build import (
     ensure_torch_part,
     find_torch,
 )
+from peakline.builds.shipped import PRELOAD_LIST
 from peakline.builds.simulated_build import (
     ensure_blank_weights,
     ensure_simulated_gpu,
@@ -175,7 +176,7 @@ def _set_simulation(plan: Plan, options: RunOptions, torch: TorchInstallation) -
     if options.blank_weights:
         plan.environment["PEAKLINE_BLANK_WEIGHTS"] = str(ensure_blank_weights(torch))
     plan.notes.append(f"simulated GPU {device}: sizes are real, numbers are not (all zero)")
-    simulated = [str(folder / name) for name in (folder / "preload.txt").read_text().split()]
+    simulated = [str(folder / name) for name in (folder / PRELOAD_LIST).read_text().split()]
     guard = NATIVE_FOLDER / "libpeakline_guard.so"
     plan.guards_checkpoints = not options.allow_writes
     return [str(guard), *simulated] if plan.guards_checkpoints else simulated

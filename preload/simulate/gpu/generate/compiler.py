@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +11,9 @@ from pathlib import Path
 
 from .wheels import BuildError
 
-_JOBS = 2
+_JOBS = len(os.sched_getaffinity(0))
+# Begins a line for each compiled source, by which the caller shows progress.
+COMPILED = "compiled "
 _WARNINGS = ("-Wall", "-Wextra", "-Wshadow", "-Werror")
 
 
@@ -50,6 +53,7 @@ def link_command(
         *map(str, needs),
         "-ldl",
         "-lpthread",
+        *os.environ.get("PEAKLINE_LINK_LAST", "").split(),  # native_build.py
     ]
 
 
@@ -64,6 +68,8 @@ def run_all(commands: Sequence[Sequence[str]]) -> None:
 def _run(command: Sequence[str]) -> str | None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode == 0:
+        if command[-1].endswith(".o") and "-std=c++20" in command:
+            print(f"{COMPILED}{Path(command[-3]).name}", flush=True)
         return None
     return f"this command failed:\n{' '.join(command)}\n{done.stderr[:4000]}"
 
