@@ -36,6 +36,12 @@ LTO_OBJECTS = $(if $(LTO),-flto -ffat-lto-objects)
 NO_PAIRS := -fno-tree-slp-vectorize
 PYTHON_INCLUDE = $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_paths()["include"])')
 
+# For a wheel that runs on old systems: a folder that .ci/wheel filled with link stubs and a libunwind.
+OLD :=
+OLD_C := $(OLD:%=@%/link_c.txt)
+OLD_CXX := $(OLD:%=@%/link_cxx.txt)
+OLD_ARCHIVE := $(OLD:%=@%/link_archive.txt)
+
 # The answered functions of the driver stand in both libraries.
 DRIVER_SOURCES := $(filter-out preload/driver/exported_dlsym.cpp,$(wildcard preload/driver/*.cpp))
 BOOTSTRAP_SOURCES := preload/bootstrap.cpp preload/bus_errors.cpp preload/standard_error.cpp \
@@ -70,8 +76,8 @@ LIBRARIES := $(NATIVE)/libpeakline.so $(NATIVE)/libpeakline_preload.so $(NATIVE)
 help: ## list the commands
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-# The only command that installs anything, with `demo` and `test`, which begin with it. (`check` and
-# `format` keep their tools in build/.)
+# The only command that installs anything, with `test`, which begins with it, and `demo`, which needs
+# less. (`check`, `format` and `wheel` keep their tools in build/.)
 setup: ## install what is missing: compiler, libraries, a .venv with torch, the command `peakline`
 	@.ci/setup
 
@@ -82,7 +88,8 @@ build: ## compile everything, and check it; installs nothing
 
 native: $(LIBRARIES)
 
-demo: setup ## run a real training script under peakline and show the table
+demo: ## run a real training script under peakline and show the table
+	@.ci/setup --demo
 	@$(MAKE) --no-print-directory build
 	@.ci/demo
 
@@ -200,8 +207,8 @@ calibrate: build ## measure, on a real GPU, what the simulated one needs to know
 pictures: build ## make the README's pictures anew, from a real run
 	@$(PYTHON) docs/make_pictures.py
 
-wheel: ## build a wheel into dist/
-	@$(PYTHON) -m pip wheel -q --no-build-isolation --no-deps -w dist .
+wheel: ## build a manylinux wheel and the source package into dist/ (TORCH="2.11 2.15": parts for these)
+	@.ci/wheel/make_wheel
 
 clean: ## remove everything that was built
 	rm -rf $(BUILD) dist $(NATIVE) $(PACKAGE)/*.so pyhook/*.egg-info
@@ -235,7 +242,7 @@ $(NATIVE)/libpeakline.so: $(RECORDER_OBJECTS) preload/exports.map $(NATIVE)/libp
 	@echo '  LINK  $@'
 	$(Q)$(CXX) $(LTO) -shared -Wl,-soname,libpeakline.so -Wl,--version-script=preload/exports.map \
 	    -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' -o $@ $(RECORDER_OBJECTS) \
-	    -L$(NATIVE) -l:libpkunwind.so -ldl -lpthread
+	    -L$(NATIVE) -l:libpkunwind.so -ldl -lpthread $(OLD_CXX)
 
 # Compares every native stack with libunwind's slow stepper: tests/e2e/test_native_stacks.py.
 CHECKING := $(addprefix $(BUILD)/checked/allocator/capture/,native_check.o native_stack.o)
@@ -256,25 +263,27 @@ $(BUILD)/preload/driver/%.o: CXXFLAGS += -fno-threadsafe-statics -fno-lto
 $(NATIVE)/libpeakline_preload.so: $(call object,$(BOOTSTRAP_SOURCES) $(DRIVER_SOURCES))
 	@mkdir -p $(@D)
 	@echo '  LINK  $@'
-	$(Q)$(CC) -shared -Wl,-soname,libpeakline_preload.so -Wl,-Bsymbolic-functions -Wl,-z,defs -o $@ $^ -ldl
+	$(Q)$(CC) -shared -Wl,-soname,libpeakline_preload.so -Wl,-Bsymbolic-functions -Wl,-z,defs -o $@ $^ -ldl $(OLD_C)
 
 # Needs libc only: linked by the C compiler, so that nothing else can creep in.
 $(BUILD)/preload/simulate/guard/%.o: CXXFLAGS += -fno-threadsafe-statics -fno-lto
 $(NATIVE)/libpeakline_guard.so: $(GUARD_OBJECTS)
 	@mkdir -p $(@D)
 	@echo '  LINK  $@'
-	$(Q)$(CC) -shared -Wl,-soname,libpeakline_guard.so -Wl,-z,defs -o $@ $^ -ldl -lpthread
+	$(Q)$(CC) -shared -Wl,-soname,libpeakline_guard.so -Wl,-z,defs -o $@ $^ -ldl -lpthread \
+	    $(OLD_C)
 
 # Shipped beside the recorder: the program's machine need not have it, and must not see it.
 $(NATIVE)/libpkunwind.so: allocator/capture/unwind/private_libunwind.py
 	@mkdir -p $(@D)
 	@rm -f $(@D)/libunwind.so.8 $(@D)/libzstd.so.1
-	$(Q)$(PYTHON) $< $$($(CXX) -print-file-name=libunwind.so.8) $@
+	$(Q)$(if $(OLD),cp $(OLD)/libpkunwind.so $@,\
+	    $(PYTHON) $< $$($(CXX) -print-file-name=libunwind.so.8) $@)
 
 $(PACKAGE)/_recorder.abi3.so: $(RECORDER_PYTHON_OBJECTS) $(NATIVE)/libpeakline.so
 	@echo '  LINK  $@'
 	$(Q)$(CXX) -shared -Wl,-rpath,'$$ORIGIN/_native' -o $@ $(RECORDER_PYTHON_OBJECTS) \
-	    -L$(NATIVE) -l:libpeakline.so
+	    -L$(NATIVE) -l:libpeakline.so $(OLD_CXX)
 
 # The script of the HTML page: its modules joined.
 $(PACKAGE)/page/page.js: report/page/join.py $(wildcard report/page/*.js report/page/*/*.js report/page/page.*)
@@ -289,7 +298,8 @@ $(BUILD)/libreport.a: $(REPORT_OBJECTS)
 ZSTD := -l:libzstd.a -Wl,--exclude-libs,libzstd.a
 $(PACKAGE)/_report.abi3.so: $(REPORT_PYTHON_OBJECTS) $(BUILD)/libreport.a
 	@echo '  LINK  $@'
-	$(Q)$(CXX) -shared -Wl,--strip-debug -Wl,-rpath,'$$ORIGIN/_native' -o $@ $^ $(ZSTD)
+	$(Q)$(CXX) -shared -Wl,--strip-debug -Wl,-rpath,'$$ORIGIN/_native' -o $@ $^ $(ZSTD) \
+	    $(OLD_ARCHIVE)
 
 # Catch2 3 has its main in a library; see tests/unit/catching.h.
 HASH := \#

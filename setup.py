@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 from setuptools import Distribution, setup
@@ -29,17 +30,60 @@ SHIPPED_SOURCES = (
 LINKED_LIBRARIES = ("libunwind-dev", "libxxhash-dev", "libzstd-dev")
 
 
+# What `make native` needs: a command that fails without it, and the Debian package that brings it.
+NEEDED = (
+    (("g++", "--version"), "g++"),
+    (("make", "--version"), "make"),
+    (("g++", "-E", "-include", "libunwind.h", "-x", "c++", os.devnull), "libunwind-dev"),
+    (("g++", "-E", "-include", "xxhash.h", "-x", "c++", os.devnull), "libxxhash-dev"),
+    (("g++", "-E", "-include", "zstd.h", "-x", "c++", os.devnull), "libzstd-dev"),
+)
+
+
+def check_needs() -> None:
+    """Stop with the command to type where this machine cannot compile.
+
+    Raises:
+        SystemExit: something is missing.
+    """
+    missing = [package for command, package in NEEDED if not succeeds(command)]
+    if not Path(sysconfig.get_paths()["include"], "Python.h").is_file():
+        missing.append("python3-dev")
+    if missing:
+        raise SystemExit(
+            f"peakline is compiled on this machine, which lacks {', '.join(missing)}.\n"
+            "On Debian and Ubuntu type this, and then the last command again:\n"
+            f"    sudo apt-get install -y {' '.join(missing)}"
+        )
+
+
+def succeeds(command: tuple[str, ...]) -> bool:
+    """Return whether a command is there and succeeds."""
+    try:
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
+
+
 class BuildWithNative(build_py):
     """Compiles first, then collects; an editable install needs no copy of the sources."""
 
     def run(self) -> None:
         """Run make, collect the package, add the sources and the licences of what is in it."""
-        if os.environ.get("PEAKLINE_COMPILE") != "no":  # make calls it, and compiles itself
+        compiled = os.environ.get("PEAKLINE_COMPILED", "")  # set by make, which compiles itself
+        if not compiled:
+            check_needs()
             command = ["make", "-s", f"-j{os.cpu_count()}", "native", f"PYTHON={sys.executable}"]
             subprocess.run(command, cwd=ROOT, check=True)
+        is_copy = not getattr(self, "editable_mode", False)
+        package = Path(self.build_lib) / "peakline"
+        if is_copy:  # files of an earlier build would be in this one
+            shutil.rmtree(package, ignore_errors=True)
         super().run()
-        if not getattr(self, "editable_mode", False):
-            native = Path(self.build_lib) / "peakline" / "_native"
+        if is_copy:
+            native = package / "_native"
+            if compiled:
+                shutil.copytree(compiled, package, dirs_exist_ok=True)
             self.copy_sources(native / "src")
             self.copy_licences(native / "licences")
 

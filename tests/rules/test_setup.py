@@ -28,6 +28,21 @@ def test_what_is_missing_is_said_with_the_command_that_installs_it(tmp_path: Pat
     assert "make setup" in result.stderr
 
 
+def test_installing_without_a_compiler_ends_with_the_command_to_type(tmp_path: Path) -> None:
+    environment = {**os.environ, "PATH": str(tmp_path)}
+    environment.pop("PEAKLINE_COMPILED", None)
+    command = [sys.executable, "setup.py", "-q", "build_py", "--build-lib", str(tmp_path / "lib")]
+    result = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert result.returncode != 0
+    *_, missing, hint, line = result.stderr.strip().splitlines()
+    assert "g++, make, libunwind-dev" in missing
+    assert "type this" in hint
+    assert line.strip().startswith("sudo apt-get install -y g++ make libunwind-dev")
+    assert not (tmp_path / "lib").exists()
+
+
 def test_nothing_is_said_where_all_is_there() -> None:
     result = check_setup(os.environ["PATH"], sys.executable)
     assert (result.returncode, result.stderr) == (0, "")
