@@ -71,7 +71,7 @@ LIBRARIES := $(NATIVE)/libpeakline.so $(NATIVE)/libpeakline_preload.so $(NATIVE)
              $(NATIVE)/libpeakline_guard.so \
              $(PACKAGE)/_recorder.abi3.so $(PACKAGE)/_report.abi3.so $(PACKAGE)/page/page.js
 
-.PHONY: help setup build native demo test test-simulated unit soak fuzz sanitize mutants check format bench bench-shapes bench-instructions bench-samples test-gpu bench-gpu gpu-bundle families fidelity whatif-proof calibrate pictures wheel clean
+.PHONY: help setup build native demo test test-simulated unit soak fuzz sanitize mutants check format bench bench-shapes bench-instructions bench-samples test-gpu bench-gpu gpu-bundle families fidelity whatif-proof calibrate pictures wheel release clean
 
 help: ## list the commands
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -209,6 +209,9 @@ pictures: build ## make the README's pictures anew, from a real run
 
 wheel: ## build a manylinux wheel and the source package into dist/ (TORCH="2.11 2.15": parts for these)
 	@.ci/wheel/make_wheel
+
+release: ## wheel, source package, documentation, notes and checksums of a tagged version, into dist/
+	@.ci/wheel/make_release
 
 clean: ## remove everything that was built
 	rm -rf $(BUILD) dist $(NATIVE) $(PACKAGE)/*.so pyhook/*.egg-info
