@@ -141,12 +141,10 @@ def digest_of(*texts: str, files: Iterable[Path] = ()) -> str:
 
 
 @functools.cache
-def digest_of_compiler(compiler: str) -> str:
-    """Return a digest of this compiler and its version, "" if there is none."""
+def digest_of_compiler(*words: str) -> str:
+    """Return a digest of the version of the compiler that these words call, "" if there is none."""
     try:
-        answer = subprocess.run(
-            [compiler, "--version"], capture_output=True, text=True, check=False
-        )
+        answer = subprocess.run([*words, "--version"], capture_output=True, text=True, check=False)
     except OSError:
         return ""
     return digest_of(answer.stdout)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -160,7 +161,7 @@ def wanted_library(
     return Wanted(
         name=f"{name}-{torch.version}",
         content=digest_of(*texts, files=[Path(__file__), *sources, *headers]),
-        compiler=digest_of_compiler(_compiler_name()),
+        compiler=digest_of_compiler(*_compiler_words()),
         what=what,
     )
 
@@ -224,19 +225,21 @@ def _compile_torch_part(torch: TorchInstallation, into: Path) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         classes = Path(scratch, "delegate.class")
         dump = ["-fsyntax-only", f"-fdump-lang-class={classes}", str(sources[0])]
-        _run([_compiler(), *flags, *dump], torch)
+        _run([*_compiler(), *flags, *dump], torch)
         _check_every_slot_is_ours(classes, torch)
     compile_library(torch, sources, flags, into / TORCH_PART, libraries)
 
 
-def _compiler_name() -> str:
-    return os.environ.get("CXX", "g++")
+def _compiler_words() -> list[str]:
+    """Return the compiler as words of a command: CXX may be "ccache g++"."""
+    return shlex.split(os.environ.get("CXX", "")) or ["g++"]
 
 
-def _compiler() -> str:
+def _compiler() -> list[str]:
     if not has_compiler():
-        raise BuildError(f"no C++ compiler ({_compiler_name()}): apt-get install g++, or set CXX")
-    return _compiler_name()
+        name = _compiler_words()[0]
+        raise BuildError(f"no C++ compiler ({name}): apt-get install g++, or set CXX")
+    return _compiler_words()
 
 
 def source_flags(torch: TorchInstallation) -> list[str]:
@@ -260,13 +263,13 @@ def compile_library(
     with tempfile.TemporaryDirectory(dir=built.parent) as scratch:
         objects = [Path(scratch, f"{source.stem}.o") for source in sources]
         commands = [
-            [compiler, *flags, "-c", str(source), "-o", str(made)]
+            [*compiler, *flags, "-c", str(source), "-o", str(made)]
             for source, made in zip(sources, objects, strict=True)
         ]
         with ThreadPoolExecutor(max_workers=2) as pool:
             list(pool.map(lambda command: _run(command, torch), commands))
         folder = f"-L{torch.folder / 'lib'}"
-        command = [compiler, "-shared", "-o", str(built), *map(str, objects), folder, *libraries]
+        command = [*compiler, "-shared", "-o", str(built), *map(str, objects), folder, *libraries]
         _run([*command, *last_link_words()], torch)
 
 
@@ -277,7 +280,7 @@ def last_link_words() -> list[str]:
 
 def has_compiler() -> bool:
     """Return whether libraries can be compiled here."""
-    return shutil.which(_compiler_name()) is not None
+    return shutil.which(_compiler_words()[0]) is not None
 
 
 def _run(command: list[str], torch: TorchInstallation) -> None:
