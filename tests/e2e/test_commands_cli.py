@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from checks import table_rows
 from lab import ROOT
+from peakline.commands import doctor
 
 COMMANDS = ("run", "table", "summary", "stats", "doctor", "preload")
 
@@ -65,6 +66,14 @@ def test_doctor_says_in_one_line_a_subject_what_it_saw(lab: Any) -> None:
     assert (result.returncode, result.stderr) == (0, "")
     for line in result.stdout.splitlines():
         assert line.startswith(("ok    ", "no    ")), line
+
+
+def test_doctor_names_the_extra_of_a_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    required = ["rich", 'no-such>=2; extra == "plot"', 'no-such; extra == "test"']
+    monkeypatch.setattr(doctor.metadata, "requires", lambda _package: required)
+    [finding] = doctor._extras()
+    assert (finding.ok, finding.needed) == (False, False)
+    assert finding.detail == "no-such missing: pip install 'peakline[plot]'"
 
 
 def test_doctor_names_a_python_without_torch(lab: Any, tmp_path: Path) -> None:

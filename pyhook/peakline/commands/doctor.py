@@ -5,13 +5,16 @@ from __future__ import annotations
 import argparse
 import ctypes
 import platform
+import re
 import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from importlib import metadata
 
 from peakline.base.engine import CommandError, recorder
 from peakline.base.output import write_json, write_lines
+from peakline.builds.build_cache import cache_folder
 from peakline.builds.native_build import (
     NATIVE_FOLDER,
     BuildError,
@@ -30,6 +33,7 @@ from peakline.commands.running.program_options import add_python_argument
 NAME = "doctor"
 HELP = "Show what works on this machine, what does not, and why."
 EXAMPLES = "peakline doctor --build"
+_OF_DEVELOPERS = ("demo", "docs", "test")  # extras that no command needs
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,7 @@ def examine(python: str | None, *, build: bool) -> list[Finding]:
         _part("simulated GPU", torch, build, ensure_simulated_gpu),
     ]
     findings.append(_compiler(needed=not all(part.ok for part in parts)))
-    return [*findings, *parts, _gpu()]
+    return [*findings, *parts, _cache(), _gpu(), _source_lines(), *_extras()]
 
 
 def _native_libraries() -> Finding:
@@ -140,6 +144,54 @@ def _part(
         return Finding(subject, True, str(ensure(torch)))
     except BuildError as error:
         return Finding(subject, False, str(error))
+
+
+def _cache() -> Finding:
+    try:
+        return Finding("compiled parts", True, str(cache_folder()), needed=False)
+    except BuildError as error:
+        return Finding("compiled parts", False, str(error), needed=False)
+
+
+def _source_lines() -> Finding:
+    """Return whether C++ functions are shown with their lines."""
+    try:
+        ctypes.CDLL("libdw.so.1")
+    except OSError:
+        detail = "no libdw: C++ functions have no lines; apt-get install libdw1"
+        return Finding("C++ lines", False, detail, needed=False)
+    return Finding("C++ lines", True, "libdw", needed=False)
+
+
+def _extras() -> list[Finding]:
+    """Return a line for each extra of which a package is missing."""
+    try:
+        required = metadata.requires("peakline") or []
+    except metadata.PackageNotFoundError:
+        return []
+    missing: dict[str, list[str]] = {}
+    for line in required:
+        extra = re.search(r"""extra == ['"](\w+)['"]""", line)
+        package = re.split(r"[\s\[;<>=!~]", line)[0]
+        if extra and extra[1] not in _OF_DEVELOPERS and not _is_installed(package):
+            missing.setdefault(extra[1], []).append(package)
+    return [
+        Finding(
+            extra,
+            False,
+            f"{', '.join(packages)} missing: pip install 'peakline[{extra}]'",
+            needed=False,
+        )
+        for extra, packages in missing.items()
+    ]
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
 
 
 def _gpu() -> Finding:
