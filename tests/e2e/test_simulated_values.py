@@ -254,3 +254,10 @@ def test_a_kernel_of_its_own_and_a_new_block_end_what_is_known_of_their_memory_o
         "is_given_again": True,
         "new_block": 0,
     }
+
+
+def test_operators_on_symbolic_sizes_are_left_alone(lab: Any) -> None:
+    run = lab.run("symbolic_sizes.py")
+    assert run.said == ["cuda:0", "SymInt"]
+    assert "RecordFunction" not in run.stderr  # torch reports trouble of an observer there
+    assert not run.notes

@@ -24,7 +24,7 @@ void describe(c10::ArrayRef<const c10::IValue> inputs, RunningOperator* running)
     for (const c10::IValue& input : inputs) {
         if (input.isTensor() && input.toTensor().defined()) {
             const at::Tensor& tensor = input.toTensor();
-            running->element_count = tensor.numel();
+            running->element_count = has_known_sizes(tensor) ? tensor.numel() : 0;
             running->scalar_type = static_cast<int>(tensor.scalar_type());
             return;
         }

@@ -35,7 +35,7 @@ bool is_device_tensor(const at::Tensor& tensor) {
                                           c10::DispatchKey::Functionalize});
     return tensor.defined() && tensor.device().is_cuda() && tensor.layout() == at::kStrided &&
            !tensor.is_quantized() && !tensor.is_nested() && tensor.has_storage() &&
-           !tensor.key_set().has_any(kOther);
+           !tensor.key_set().has_any(kOther) && has_known_sizes(tensor);
 }
 
 size_t span_bytes(const at::Tensor& tensor) {
@@ -304,6 +304,10 @@ bool is_worth_computing(const OperatorInfo& info,
 
 }  // namespace
 
+bool has_known_sizes(const at::Tensor& tensor) {
+    return !tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides();
+}
+
 std::unique_ptr<OperatorCall> begin_operator(const OperatorInfo& info,
                                              c10::ArrayRef<const c10::IValue> inputs,
                                              RunningOperator* running) {
@@ -338,8 +342,10 @@ void end_operator(const OperatorInfo& info,
                   OperatorCall* call,
                   const std::vector<c10::IValue>& outputs) {
     const auto is_small = [](const c10::IValue& output) {
-        return !output.isTensor() || !output.toTensor().defined() ||
-               output.toTensor().numel() <= kMaxElements;
+        if (!output.isTensor() || !output.toTensor().defined()) {
+            return true;
+        }
+        return has_known_sizes(output.toTensor()) && output.toTensor().numel() <= kMaxElements;
     };
     if (call != nullptr && call->is_left_alone) {
         return;

@@ -36,6 +36,10 @@ struct OperatorCall : at::ObserverContext {
     bool is_left_alone = false;
 };
 
+// Whether the tensor has sizes as numbers. Dynamic shapes of torch.compile are symbols, and asking
+// for their numbers throws.
+bool has_known_sizes(const at::Tensor& tensor);
+
 // Call before the operator runs. Returns nullptr if end_operator() is not needed.
 std::unique_ptr<OperatorCall> begin_operator(const OperatorInfo& info,
                                              c10::ArrayRef<const c10::IValue> inputs,
