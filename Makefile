@@ -71,13 +71,13 @@ LIBRARIES := $(NATIVE)/libpeakline.so $(NATIVE)/libpeakline_preload.so $(NATIVE)
              $(NATIVE)/libpeakline_guard.so \
              $(PACKAGE)/_recorder.abi3.so $(PACKAGE)/_report.abi3.so $(PACKAGE)/page/page.js
 
-.PHONY: help setup build native demo test test-simulated unit soak fuzz sanitize mutants check format bench bench-shapes bench-instructions bench-samples test-gpu bench-gpu gpu-bundle families fidelity whatif-proof calibrate pictures wheel release clean
+.PHONY: help setup build native demo test test-simulated unit soak fuzz sanitize mutants check format bench bench-shapes bench-instructions bench-samples test-gpu bench-gpu gpu-bundle families fidelity whatif-proof calibrate pictures docs man wheel release clean
 
 help: ## list the commands
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # The only command that installs anything, with `test`, which begins with it, and `demo`, which needs
-# less. (`check`, `format` and `wheel` keep their tools in build/.)
+# less. (`check`, `format`, `docs` and `wheel` keep their tools in build/.)
 setup: ## install what is missing: compiler, libraries, a .venv with torch, the command `peakline`
 	@.ci/setup
 
@@ -153,9 +153,10 @@ fuzz: $(BUILD)/fuzz_reports ## attack readers, importers and commands for FUZZ_S
 
 # The same versions on every machine, in a folder of their own; `make clean` removes them, too.
 CHECK_TOOLS := build/check-tools
-$(CHECK_TOOLS)/installed: .ci/check-tools.txt
-	@rm -rf $(CHECK_TOOLS) && python3 -m venv $(CHECK_TOOLS)
-	@$(CHECK_TOOLS)/bin/python -m pip install -q --disable-pip-version-check --only-binary :all: -r $<
+DOCS_TOOLS := build/docs-tools
+build/%-tools/installed: .ci/%-tools.txt
+	@rm -rf $(@D) && python3 -m venv $(@D)
+	@$(@D)/bin/python -m pip install -q --disable-pip-version-check --only-binary :all: -r $<
 	@touch $@
 
 mutants: ## small faults that no test notices, in the code that computes figures (UNITS=part of a name)
@@ -206,6 +207,15 @@ calibrate: build ## measure, on a real GPU, what the simulated one needs to know
 
 pictures: build ## make the README's pictures anew, from a real run
 	@$(PYTHON) docs/make_pictures.py
+
+docs: native $(DOCS_TOOLS)/installed ## build the documentation site; fails on a dead link
+	@$(PYTHON) docs/site/assemble.py $(BUILD)/site/pages
+	@NO_MKDOCS_2_WARNING=1 $(DOCS_TOOLS)/bin/mkdocs build
+	@echo "open $(BUILD)/site/html/index.html; its search needs a server:"
+	@echo "  python3 -m http.server -d $(BUILD)/site/html"
+
+man: native ## write the manual pages of all commands into build/man
+	@$(PYTHON) docs/site/man_pages.py $(BUILD)/man
 
 wheel: ## build a manylinux wheel and the source package into dist/ (TORCH="2.11 2.15": parts for these)
 	@.ci/wheel/make_wheel

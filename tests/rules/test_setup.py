@@ -54,5 +54,10 @@ def test_only_setup_installs() -> None:
     lines = [line.strip() for line in (makefile + check).splitlines()]
     commands = [line for line in lines if "pip install" in line or "apt-get" in line]
     [tools] = [line for line in commands if not line.startswith(("#", "echo"))]
-    assert tools.startswith("@$(CHECK_TOOLS)/bin/python -m pip install"), "a folder of their own"
-    assert "\nCHECK_TOOLS := build/" in makefile
+    assert tools.startswith("@$(@D)/bin/python -m pip install"), "a folder of their own"
+    [rule] = [part for part in makefile.split("\n\n") if tools in part]
+    assert "\nbuild/%-tools/installed: .ci/%-tools.txt\n" in rule
+    for name in ("check", "docs"):
+        assert f"\n{name.upper()}_TOOLS := build/{name}-tools\n" in makefile
+        pinned = (ROOT / ".ci" / f"{name}-tools.txt").read_text().splitlines()[1:]
+        assert pinned and all("==" in line for line in pinned)
