@@ -8,6 +8,7 @@
 #include "pyhook/code/code_table.h"
 #include "pyhook/frames/walk_gate.h"
 #include "pyhook/interpreter/gil_watch.h"
+#include "pyhook/interpreter/import_watch.h"
 #include "pyhook/interpreter/interpreter_end.h"
 #include "pyhook/interpreter/late_attach.h"
 #include "pyhook/interpreter/python_api.h"
@@ -134,6 +135,7 @@ AttachResult attach_with_gil() {
     open_gate(*g_layout, g_api.PyGILState_GetThisThreadState);
     watch_gil(g_api);
     load_safe_points(g_api);
+    watch_imports(g_api);
     return {PythonSupport::kOn, ""};
 }
 

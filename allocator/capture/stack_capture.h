@@ -56,6 +56,7 @@ enum class SafePoint : uint32_t {
     kUntracedStep = 64,  // as kOptimizerStep, without tracing: only counted
     kNextBatch = 128,    // a DataLoader is about to fetch a batch; only with --hold
     kStepMark = 256,     // peakline.step()
+    kCompiler = 512,     // the program imports torch's compiler
 };
 
 // Objects of the program in stacks, and the moments for inspecting them: see

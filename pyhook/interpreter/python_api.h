@@ -63,6 +63,12 @@ struct PythonApi {
     int (*Py_AddPendingCall)(int (*function)(void*), void* argument);
     Object* (*PyDict_GetItemString)(Object* dict, const char* key);
 
+    // Used only by import_watch.cpp.
+    int (*PySys_AddAuditHook)(int (*hook)(const char* event, Object* arguments, void* data),
+                              void* data);
+    Object* (*PyTuple_GetItem)(Object* tuple, ptrdiff_t index);
+    const char* (*PyUnicode_AsUTF8AndSize)(Object* string, ptrdiff_t* length);
+
     // May be absent in some versions.
     void (*PyThreadState_EnterTracing)(Object* thread);  // 3.11+
     void (*PyThreadState_LeaveTracing)(Object* thread);

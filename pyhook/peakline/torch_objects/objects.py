@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
-from .generated import GeneratedCode
+from .compiled import Compiler
 from .holding import Holding
 from .modules import Modules
 from .operators import Operators
@@ -43,7 +43,7 @@ class Objects:
         self._optimizers = Optimizers(
             recorder, torch, self._parameters, self._scan, self._report_modules
         )
-        self._generated = GeneratedCode(recorder)
+        self._compiler = Compiler(recorder, self._instances)
         self._process_groups = ProcessGroups(recorder)
         self._holding = Holding(recorder, self._report_everything)
         self._reporting = Reporting(recorder, self._report_everything)
@@ -74,8 +74,13 @@ class Objects:
         finally:
             self._busy = False
 
+    def connect_compiler(self) -> None:
+        """Connect to torch's compiler if the program has imported it by now."""
+        self._compiler.look()
+
     def _look(self, reasons: int) -> None:
         why = self._recorder
+        self._compiler.look()
         everything = bool(reasons & (why.LAST_LOOK | why.OUT_OF_MEMORY | why.LOOK))
         if reasons & why.NEW_INSTANCE:
             self._name_replicas()
@@ -86,7 +91,7 @@ class Objects:
         if everything:
             self._report_modules()
             self._optimizers.report_all()
-            self._generated.report_kernels()
+            self._compiler.report()
         self._process_groups.report()
         self._signal.watch()
         self._reporting.look(reasons)  # before a search, which takes a while
@@ -114,6 +119,18 @@ class Objects:
 
     def _report_modules(self) -> None:
         self._parameters.report_modules(self._modules)
+
+    def _instances(self, addresses: set[int]) -> dict[int, int]:
+        """Return the recorder's numbers of modules at these addresses; called as torch compiles."""
+        known = {named.address: named.instance for named, _ in self._modules.alive()}
+        if not addresses <= known.keys() and not self._busy:
+            self._busy = True
+            try:
+                self._name_modules()
+            finally:
+                self._busy = False
+            known = {named.address: named.instance for named, _ in self._modules.alive()}
+        return known
 
     def _name_running(self) -> None:
         """Name modules and operators running on this thread; a later scan finds their models."""
@@ -145,6 +162,12 @@ class Objects:
             self._name_running()
             return
         begin = time.thread_time()  # time of other threads does not count
+        self._name_modules()
+        self.operators.name_seen()
+        self._report_modules()
+        self._next_scan = time.monotonic() + (time.thread_time() - begin) / _SCAN_SHARE
+
+    def _name_modules(self) -> None:
         module_types = classes_below(self._module_class)
         optimizer_types = classes_below(self._optimizer_class)
         for kind in module_types:
@@ -158,9 +181,6 @@ class Objects:
             elif kind in optimizer_types:
                 self._optimizers.remember(thing)
         self._modules.name_all(modules)
-        self.operators.name_seen()
-        self._report_modules()
-        self._next_scan = time.monotonic() + (time.thread_time() - begin) / _SCAN_SHARE
 
 
 # These classes are at module level: a class made in a function is garbage, which programs may
@@ -206,6 +226,7 @@ def connect(recorder: ModuleType) -> Callable[[int], None] | None:
     recorder.learn_finalizer(_Mortal)  # without it no object can be named
     names = ("_wrapped_call_impl", "_apply")
     objects = Objects(recorder, torch)
+    objects.connect_compiler()
     if _reads_self(recorder):
         objects.codes = _readable(getattr(torch.nn.Module, name, None) for name in names)
         operator_codes = _readable(objects.operators.methods())

@@ -1,0 +1,139 @@
+"""Reads the nodes of graphs: Dynamo's, which is traced anew in every process, and a backward one.
+
+A chain is the lines that made a node: the compiled function's first, the innermost last.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+# The rest of a function after a break of its graph is a function of its own to Dynamo.
+_RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_\d+")
+_FRAME = re.compile(r'File "(.+)", line (\d+), in (.+)\n?(?: {4}(.*))?')
+
+
+class Frame(NamedTuple):
+    """A line of the program, with its text if the trace of the node has it."""
+
+    file: str
+    line: int
+    function: str
+    text: str
+
+
+Chain = tuple[Frame, ...]
+# The functions and their texts: what an edit elsewhere in the file leaves as it is.
+Signature = tuple[tuple[str, str], ...]
+
+
+class Node(NamedTuple):
+    """An operator of a graph, with the lines and modules of its buffers."""
+
+    name: str
+    chain: Chain
+    modules: tuple[int, ...]  # addresses, from the outermost to the innermost
+    operator: str
+    position: int
+
+
+def chain_of(text: str | None) -> Chain:
+    """Read a stack trace as fx keeps it."""
+    return tuple(
+        Frame(found[1], int(found[2]), found[3], (found[4] or "").strip())
+        for found in _FRAME.finditer(text or "")
+    )
+
+
+def signature(chain: Chain) -> Signature:
+    """Return what stays equal when lines move."""
+    return tuple((frame.function, frame.text) for frame in chain)
+
+
+def program_name(function: str) -> str:
+    """Return the name that a function has in the program."""
+    resumed = _RESUMED.fullmatch(function)
+    return resumed[1] if resumed is not None else function
+
+
+def _addresses(meta: Mapping[str, Any]) -> tuple[int, ...]:
+    # The keys are str(id(module)), with "@1" for the second call of the same module.
+    stack = meta.get("nn_module_stack") or meta.get("fwd_nn_module_stack") or {}
+    words = [str(key).partition("@")[0] for key in stack]
+    return tuple(int(word) for word in words if word.isdecimal())
+
+
+def _operator(target: Any) -> str:
+    name = target if isinstance(target, str) else getattr(target, "__name__", "")
+    return str(name).partition(".")[0]
+
+
+def _graphs(graph: Any) -> Iterator[Any]:
+    """Yield the graph and the graphs of its branches and regions."""
+    pending = [graph] if graph is not None else []
+    while pending:
+        current = pending.pop()
+        yield current
+        owner = getattr(current, "owning_module", None)
+        for module in (owner.__dict__.get("_modules") or {}).values() if owner is not None else ():
+            inner = getattr(module, "graph", None)
+            if hasattr(inner, "nodes"):
+                pending.append(inner)
+
+
+class Graph:
+    """The nodes of one graph by their names."""
+
+    def __init__(self, graph: Any) -> None:
+        """Read a graph of fx; None: an empty one."""
+        self.all: list[Node] = []
+        self.nodes: dict[str, list[Node]] = {}
+        self.chains: dict[Chain, list[Node]] = {}
+        self.by_signature: dict[Signature, list[Chain]] = {}
+        for part in _graphs(graph):
+            for raw in part.nodes:
+                if raw.op in ("placeholder", "output"):
+                    continue
+                self._add(
+                    Node(
+                        raw.name,
+                        chain_of(raw.meta.get("stack_trace")),
+                        _addresses(raw.meta),
+                        _operator(raw.target),
+                        len(self.all),
+                    )
+                )
+
+    def _add(self, node: Node) -> None:
+        self.all.append(node)
+        self.nodes.setdefault(node.name, []).append(node)
+        if not node.chain:
+            return
+        if node.chain not in self.chains:
+            self.by_signature.setdefault(signature(node.chain), []).append(node.chain)
+        self.chains.setdefault(node.chain, []).append(node)
+
+    @classmethod
+    def of_chains(cls, chains: Iterable[Chain]) -> Graph:
+        """Make a graph that is known only by the lines of its nodes."""
+        made = cls(None)
+        for chain in chains:
+            made._add(Node("", chain, (), "", 0))
+        return made
+
+    def named(self, name: str) -> Node | None:
+        """Return the only node of this name; graphs of branches repeat names."""
+        found = self.nodes.get(name, ())
+        return found[0] if len(found) == 1 else None
+
+    def modules_of(self, chain: Chain) -> tuple[int, ...]:
+        """Return the modules that all nodes of these lines are in."""
+        stacks = [node.modules for node in self.chains.get(chain, ())]
+        common = stacks[0] if stacks else ()
+        for stack in stacks[1:]:
+            length = 0
+            while length < min(len(common), len(stack)) and common[length] == stack[length]:
+                length += 1
+            common = common[:length]
+        return common

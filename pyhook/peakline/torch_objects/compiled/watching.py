@@ -1,0 +1,232 @@
+"""Notices what torch compiles, through the hooks that torch offers for it.
+
+A hook of Dynamo sees the traced graph when a function was compiled; callbacks see the graph of a
+backward pass that is compiled later. Both only read, and nothing of the program is kept but text
+and numbers. A failure of ours never reaches torch.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from types import CodeType, FrameType, ModuleType
+from typing import Any
+
+from .choosing import GRAPH, Choice, Chooser, KeptLines
+from .equal_graphs import moved
+from .generated_files import GeneratedFile
+from .graphs import Chain, Graph
+from .kernels import kernels_of
+from .records import Records, code_facts
+
+# Longer files are not read.
+_MAX_FILE_BYTES = 4 << 20
+# Frames between a hook and the compiler's frame that has the graph.
+_MAX_DEPTH = 12
+_MAX_COMPILES = 1000
+
+
+def _frames_above(depth: int) -> Iterator[FrameType]:
+    frame: FrameType | None = sys._getframe(2)
+    for _ in range(depth):
+        if frame is None:
+            return
+        yield frame
+        frame = frame.f_back
+
+
+def _local(name: str) -> Any:
+    """Return the innermost local variable of this name in the calling frames."""
+    for frame in _frames_above(_MAX_DEPTH):
+        if name in frame.f_code.co_varnames or name in frame.f_code.co_cellvars:
+            value = frame.f_locals.get(name)
+            if value is not None:
+                return value
+    return None
+
+
+class _Compiled:
+    """A function that Dynamo compiled."""
+
+    def __init__(self, code: tuple[str, int, int, str], own: int, graph: Graph) -> None:
+        self.code = code
+        self.own = own  # the address of its module; 0: none
+        self.graph = graph
+
+
+class _Served:
+    """The lines of a generated file for the first function that it serves."""
+
+    def __init__(self, graph: Graph, choices: list[Choice]) -> None:
+        self.graph = graph
+        self.choices = choices
+
+
+class Compiler:
+    """Reports the lines of compiled code."""
+
+    def __init__(self, recorder: ModuleType, instances: Callable[[set[int]], dict[int, int]]):
+        """`instances` names modules by their addresses."""
+        self._recorder = recorder
+        self._instances = instances
+        self._records = Records(recorder)
+        self._compiled: dict[str, _Compiled] = {}  # by compile id
+        self._served: dict[str, _Served] = {}  # by generated file
+        self._backward: Graph | None = None
+        self._is_hooked = False
+        self._read_modules = 0
+        self._hits = 0
+
+    def look(self) -> None:
+        """Connect to the compiler once it is imported; called at every safe point."""
+        convert_frame = sys.modules.get("torch._dynamo.convert_frame")
+        register = getattr(convert_frame, "register_bytecode_hook", None)
+        if register is not None and not self._is_hooked:
+            self._is_hooked = True
+            register(self._function_compiled)
+            self._register_callbacks()
+
+    def report(self) -> None:
+        """Write the facts into a new trace, and those of files that no hook showed."""
+        self._records.write_all()
+        for module in self._new_modules():
+            self._report_file(module, None)
+
+    def _register_callbacks(self) -> None:
+        # torch._dynamo.reset() removes callbacks, but no hooks.
+        callbacks = sys.modules.get("torch._dynamo.callback")
+        handler = getattr(callbacks, "callback_handler", None)
+        if handler is not None:
+            for kept, ours in (
+                (handler.start_callbacks, self._compile_begins),
+                (handler.end_callbacks, self._compile_ends),
+            ):
+                if ours not in kept:
+                    kept.append(ours)
+
+    def _function_compiled(self, code: CodeType, _: CodeType) -> None:
+        try:
+            self._register_callbacks()
+            output = _local("output")
+            graph = Graph(output.graph)
+            compiled = _Compiled(code_facts(code), self._own_module(code, output), graph)
+            if len(self._compiled) < _MAX_COMPILES:
+                self._compiled[self._compile_id()] = compiled
+            self._report_new(compiled, [graph])
+        except Exception:  # errors must not reach the program
+            pass
+
+    def _compile_begins(self, _: Any) -> None:
+        try:
+            module = _local("bw_module")
+            self._backward = Graph(module.graph) if module is not None else None
+        except Exception:
+            self._backward = None
+
+    def _compile_ends(self, arguments: Any) -> None:
+        try:
+            backward, self._backward = self._backward, None
+            compiled = self._compiled.get(str(arguments.compile_id))
+            if backward is not None and compiled is not None:
+                self._report_new(compiled, [backward, compiled.graph])
+        except Exception:
+            pass
+
+    @staticmethod
+    def _compile_id() -> str:
+        return str(sys.modules["torch._guards"].CompileContext.current_compile_id())
+
+    @staticmethod
+    def _own_module(code: CodeType, output: Any) -> int:
+        """Return the address of the module that was compiled with its method; 0: none."""
+        scope = getattr(output, "local_scope", None) or {}
+        own = scope.get(code.co_varnames[0]) if code.co_argcount else None
+        return id(own) if hasattr(type(own), "named_modules") else 0
+
+    def _new_modules(self) -> list[ModuleType]:
+        """Return the generated files that were loaded since the last call."""
+        codecache = sys.modules.get("torch._inductor.codecache")
+        loaded = codecache.PyCodeCache.modules if codecache is not None else []
+        if len(loaded) < self._read_modules:  # the program emptied it
+            self._read_modules = 0
+        new = loaded[self._read_modules :]
+        self._read_modules = len(loaded)
+        return [module for module in new if "call" in vars(module)]
+
+    def _is_from_cache(self) -> bool:
+        """Whether torch found compiled code in a cache since the last call."""
+        utils = sys.modules.get("torch._dynamo.utils")
+        counters = getattr(utils, "counters", None) or {}
+        hits = sum(
+            int(counters[group].get(name, 0))
+            for group, name in (
+                ("inductor", "fxgraph_cache_hit"),
+                ("aot_autograd", "autograd_cache_hit"),
+            )
+            if group in counters
+        )
+        before, self._hits = self._hits, hits
+        return hits != before
+
+    def _report_new(self, compiled: _Compiled, graphs: list[Graph]) -> None:
+        is_new = not self._is_from_cache()
+        for module in self._new_modules():
+            self._report_file(module, compiled, graphs, is_new=is_new)
+
+    def _report_file(
+        self,
+        module: ModuleType,
+        compiled: _Compiled | None,
+        graphs: list[Graph] | None = None,
+        *,
+        is_new: bool = False,
+    ) -> None:
+        file = getattr(module, "__file__", None)
+        if not file or self._records.are_full:
+            return
+        # Empty if the file is gone: a cache may be emptied at any time.
+        lines = self._lines_of(file)
+        self._records.put_kernels(file, kernels_of(lines))
+        codecache = sys.modules["torch._inductor.codecache"]
+        kept = KeptLines(codecache.PyCodeCache.linemaps.get(file) or ())
+        if compiled is None or graphs is None:
+            compiled = self._unseen(kept)
+            graphs = [compiled.graph] if compiled is not None else []
+        if compiled is None:
+            return
+        earlier = self._served.get(file)
+        choices = list(Chooser(kept, graphs, is_new=is_new).choose(GeneratedFile(lines)))
+        if earlier is not None:
+            choices = moved(choices, earlier.choices, earlier.graph, compiled.graph)
+        elif all(choice.how == GRAPH for choice in choices):
+            self._served[file] = _Served(compiled.graph, choices)
+        wanted = {address for choice in choices for address in choice.modules[-1:]}
+        numbers = self._instances(wanted | ({compiled.own} if compiled.own else set()))
+        self._records.put_lines(
+            file, compiled.code, numbers.get(compiled.own, 0), choices, lambda a: numbers.get(a, 0)
+        )
+
+    def _lines_of(self, file: str) -> list[str]:
+        text: bytes = self._recorder.read_file(file, _MAX_FILE_BYTES)
+        return text.decode(errors="replace").splitlines()
+
+    def _unseen(self, kept: KeptLines) -> _Compiled | None:
+        """Return what the kept lines tell of a function that was compiled before our hook."""
+        texts: dict[str, list[str]] = {}
+        standing: list[Chain] = []
+        for chain in kept.all:
+            for frame in chain:
+                if frame.file not in texts:
+                    texts[frame.file] = self._lines_of(frame.file)
+            if all(
+                0 < frame.line <= len(texts[frame.file])
+                and texts[frame.file][frame.line - 1].strip() == frame.text
+                for frame in chain
+            ):
+                standing.append(chain)
+        functions = {(chain[0].file, chain[0].function) for chain in standing}
+        if len(functions) != 1:
+            return None
+        file, name = functions.pop()
+        last = max(chain[0].line for chain in standing)
+        return _Compiled((file, 0, last, name), 0, Graph.of_chains(standing))
