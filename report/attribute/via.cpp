@@ -3,9 +3,13 @@
 #include "grouping.h"
 #include "report/attribute/operators/operator_search.h"
 #include "report/symbols/frame_names.h"
+#include "report/trace/definitions/compiled_code.h"
 
 namespace peakline::report {
 namespace {
+
+constexpr const char* kStaleCode = "compiled code from a cache of another version of this file";
+constexpr const char* kLastOfSeveral = " (the last of its lines)";
 
 // Returns "aten::add" for "aten::add.Tensor"; other names have no overload, or are sentences.
 std::string without_overload(const std::string& name) {
@@ -21,7 +25,14 @@ std::string via_of(StackLookup& stacks,
                    const ContinuedStack& stack,
                    size_t chosen) {
     const NativeSymbols::Uncounted uncounted(stacks.symbols());
+    const LineSource source = line_source(stacks.definitions(), context_id);
+    if (source == LineSource::kStale) {
+        return kStaleCode;
+    }
     const std::string name = operator_of(stacks, context_id);
+    if (source == LineSource::kLastOfSeveral) {
+        return name + kLastOfSeveral;
+    }
     if (chosen == 0 || (!name.empty() && !is_mere_allocation(name))) {
         return without_overload(name);
     }

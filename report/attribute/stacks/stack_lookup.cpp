@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "phase_rules.h"
+#include "report/trace/definitions/compiled_code.h"
 
 namespace peakline::report {
 namespace {
@@ -71,9 +72,10 @@ StackLookup::Seen StackLookup::seen(uint32_t frame_id) {
     Seen& seen = seen_files_[file];
     const std::string& path = definitions_.strings[file];
     if (seen == Seen::kNo) {
-        seen = is_hidden_by_option(policy_, path) ? Seen::kHidden
-               : is_hidden_file(policy_, path)    ? Seen::kPassedOver
-                                                  : Seen::kShown;
+        seen = is_hidden_by_option(policy_, path)   ? Seen::kHidden
+               : only_passes_on(definitions_, file) ? Seen::kPassedOver
+               : is_hidden_file(policy_, path)      ? Seen::kPassedOver
+                                                    : Seen::kShown;
     }
     const bool passes_on =
         seen == Seen::kShown && passes_over_function(policy_, path, definitions_.text(frame.name));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <span>
 
+#include "compiled_code.h"
 #include "definition_decoder.h"
 
 namespace peakline::report {
@@ -133,6 +134,7 @@ Definitions read_definitions(const ByteSource& source,
         problems.add(source.name() + ": " + std::to_string(decoder.faulty_count()) +
                      " definitions refer to undefined ids: shown without a location");
     }
+    place_compiled_lines(&definitions);
     return definitions;
 }
 
