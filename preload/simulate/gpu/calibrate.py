@@ -235,6 +235,7 @@ def write(measured: dict[str, Any], folder: Path) -> list[str]:
     profiles_file, constants_file = folder / "profiles.json", folder / "calibration.json"
     profiles = json.loads(profiles_file.read_text())
     constants = json.loads(constants_file.read_text())
+    known_bytes = _capacities(profiles_file)
     keys = [k for k, p in profiles["profiles"].items() if p["name"] == measured["name"]]
     if not keys:
         known = ", ".join(p["name"] for p in profiles["profiles"].values())
@@ -245,13 +246,7 @@ def write(measured: dict[str, Any], folder: Path) -> list[str]:
         f"calibrate.py on {measured['name']}, driver {driver_version()}, torch {measured['torch']}"
     )
     # Two profiles with the same name differ in capacity.
-    key = min(
-        keys,
-        key=lambda k: abs(
-            profiles["profiles"][k]["capacity_bytes"]["value"]
-            - measured["profile"]["capacity_bytes"]
-        ),
-    )
+    key = min(keys, key=lambda k: abs(known_bytes[k] - measured["profile"]["capacity_bytes"]))
     changed = put(profiles["profiles"][key], measured["profile"], source)
     changed += put(constants["devices"].setdefault(key, {}), measured["constants"], source)
     profiles_file.write_text(layout(profiles))
@@ -261,11 +256,20 @@ def write(measured: dict[str, Any], folder: Path) -> list[str]:
     return [f"{key}: {line}" for line in changed]
 
 
+def _capacities(profiles_file: Path) -> dict[str, int]:
+    sys.path.insert(0, str(HERE))
+    from generate.profiles import read_profiles
+
+    profiles = read_profiles(profiles_file)
+    return {key: profile["capacity_bytes"]["value"] for key, profile in profiles.items()}
+
+
 def put(entries: dict[str, Any], values: dict[str, int], source: str) -> list[str]:
     """Replace entries by measured ones; return the changes."""
     changed = []
     for name, value in values.items():
-        before = entries.get(name, {}).get("value")
+        entry = entries.get(name)
+        before = entry["value"] if isinstance(entry, dict) else entry
         entries[name] = {"value": value, "source": source, "status": "measured"}
         changed.append(f"{name} {before} -> {value}")
     return changed
@@ -282,8 +286,8 @@ def layout(document: dict[str, Any]) -> str:
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def _entry(name: str, entry: dict[str, Any]) -> str:
-    if "value" in entry:
+def _entry(name: str, entry: Any) -> str:
+    if not isinstance(entry, dict) or "value" in entry:
         return f'    "{name}": {json.dumps(entry)}'
     inner = _joined([f'      "{key}": {json.dumps(value)}' for key, value in entry.items()])
     return "\n".join([f'    "{name}": {{', *inner, "    }"])

@@ -13,6 +13,9 @@ import pytest
 from simulated_gpu import ROOT, SimulatedGpu
 
 SOURCES = ROOT / "preload" / "simulate" / "gpu"
+sys.path.insert(0, str(SOURCES))
+from generate.profiles import constants_of, read_profiles  # noqa: E402
+
 CONSTANTS = {
     "context_bytes": 300 << 20,
     "first_launch_bytes": 6 << 20,
@@ -36,11 +39,11 @@ def calibrated(simgpu: SimulatedGpu, tmp_path_factory: pytest.TempPathFactory) -
     constants = ",".join(f"{name}={value}" for name, value in CONSTANTS.items())
     done = calibrate(simgpu, folder, "l4:20GiB", PEAKLINE_SIM_CONSTANTS=constants)
     assert done.returncode == 0, done.stderr
-    files = {
-        name: json.loads((folder / name).read_text())
-        for name in ("profiles.json", "calibration.json")
+    return {
+        "calibration.json": json.loads((folder / "calibration.json").read_text()),
+        "profiles": read_profiles(folder / "profiles.json"),
+        "said": done.stdout,
     }
-    return {**files, "said": done.stdout}
 
 
 def test_calibration_measures_the_constants_of_the_device(calibrated: dict[str, Any]) -> None:
@@ -51,9 +54,10 @@ def test_calibration_measures_the_constants_of_the_device(calibrated: dict[str, 
 
 
 def test_calibration_measures_the_profile_of_the_device(calibrated: dict[str, Any]) -> None:
-    before = json.loads((SOURCES / "profiles.json").read_text())["profiles"]
-    after = calibrated["profiles.json"]["profiles"]
-    assert after["l4"].pop("name") == before["l4"].pop("name")
+    before, after = read_profiles(SOURCES / "profiles.json"), calibrated["profiles"]
+    for profile in (before["l4"], after["l4"]):
+        assert profile.pop("name") == "NVIDIA L4"
+        assert profile.pop("is_integrated")["value"] == 0  # not measured
     assert after["l4"].pop("capacity_bytes")["value"] == 20 << 30
     before["l4"].pop("capacity_bytes")
     for name, entry in after["l4"].items():
@@ -64,7 +68,6 @@ def test_calibration_measures_the_profile_of_the_device(calibrated: dict[str, An
 
 
 def test_calibration_keeps_the_layout_of_the_data_files() -> None:
-    sys.path.insert(0, str(SOURCES))
     import calibrate as program
 
     for name in ("profiles.json", "calibration.json"):
@@ -79,17 +82,34 @@ def test_calibration_without_a_gpu_says_so(tmp_path: Path) -> None:
     assert done.stderr.startswith("calibrate: error: no GPU here")
 
 
-@pytest.mark.parametrize(
-    "key", sorted(json.loads((SOURCES / "profiles.json").read_text())["profiles"])
-)
-def test_every_value_of_a_profile_has_a_source(key: str) -> None:
-    profile = json.loads((SOURCES / "profiles.json").read_text())["profiles"][key]
+def test_every_constant_of_a_device_has_a_source() -> None:
+    profiles = read_profiles(SOURCES / "profiles.json")
     constants = json.loads((SOURCES / "calibration.json").read_text())
-    entries = {**profile, **constants["default"], **constants["devices"][key]}
-    entries.pop("name")
-    for name, entry in entries.items():
-        assert len(entry["source"]) > 10, name
-        assert entry["status"] in ("measured", "reported", "documented", "assumed"), name
+    for key in profiles:
+        entries = constants_of(key, profiles, constants)
+        assert set(entries) == set(CONSTANTS), key
+        for name, entry in entries.items():
+            assert len(entry["source"]) > 10, (key, name)
+            assert entry["status"] in ("measured", "assumed"), (key, name)
+
+
+def test_a_device_without_measured_constants_takes_those_of_a_similar_one() -> None:
+    profiles = read_profiles(SOURCES / "profiles.json")
+    constants = json.loads((SOURCES / "calibration.json").read_text())
+    measured = constants["devices"]["h200"]
+
+    def value(key: str, name: str) -> int:
+        entry = constants_of(key, profiles, constants)[name]
+        assert entry["status"] == ("measured" if key == "h200" else "assumed")
+        return int(entry["value"])
+
+    for name, entry in measured.items():
+        assert [value(key, name) for key in ("h200", "h100", "gh200-96")] == [entry["value"]] * 3
+    # 78 and 16 of 132 multiprocessors
+    context = measured["context_bytes"]["value"]
+    for key, part in (("h20", 78), ("h100:1g.10gb", 16)):
+        assert context * part / 132 - (2 << 20) < value(key, "context_bytes")
+        assert value(key, "context_bytes") <= context * part / 132
 
 
 def test_fidelity_without_a_gpu_says_what_is_unknown(tmp_path: Path) -> None:

@@ -55,6 +55,9 @@ bool attribute_from_profile(CUdevice_attribute attribute, int ordinal, int* valu
         case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH:
             *value = profile.memory_bus_bits;
             return true;
+        case CU_DEVICE_ATTRIBUTE_INTEGRATED:
+            *value = profile.is_integrated;
+            return true;
         case CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK:
             *value = profile.compute_major >= 8 ? 1024 : 0;
             return true;

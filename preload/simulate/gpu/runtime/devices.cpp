@@ -66,6 +66,7 @@ void fill_memory(cudaDeviceProp* properties, const AttributeReader& read) {
 }
 
 void fill_abilities(cudaDeviceProp* properties, const AttributeReader& read) {
+    properties->integrated = read(CU_DEVICE_ATTRIBUTE_INTEGRATED);
     properties->canMapHostMemory = read(CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY);
     properties->concurrentKernels = read(CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS);
     properties->ECCEnabled = read(CU_DEVICE_ATTRIBUTE_ECC_ENABLED);

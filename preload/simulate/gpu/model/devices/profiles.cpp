@@ -24,11 +24,28 @@ const DeviceProfile* find_profile(const std::string& key) {
     return nullptr;
 }
 
+std::string joined(const std::string& names, const std::string& name) {
+    return names.empty() ? name : names + ", " + name;
+}
+
+bool is_slice(const std::string& key) {
+    return key.find(':') != std::string::npos;
+}
+
 std::string known_profiles() {
     std::string names;
     for (const DeviceProfile& profile : kDeviceProfiles) {
-        names += names.empty() ? "" : ", ";
-        names += profile.key;
+        names = is_slice(profile.key) ? names : joined(names, profile.key);
+    }
+    return names;
+}
+
+// The slices of a GPU, or "".
+std::string known_slices(const std::string& gpu) {
+    std::string names;
+    for (const DeviceProfile& profile : kDeviceProfiles) {
+        const std::string key = profile.key;
+        names = key.rfind(gpu + ":", 0) == 0 ? joined(names, key) : names;
     }
     return names;
 }
@@ -127,13 +144,16 @@ DeviceSelection select_devices(const char* text) {
     const std::string whole = name;
     DeviceSelection selection;
     const size_t colon = name.find(':');
-    if (colon != std::string::npos) {
+    if (colon != std::string::npos && find_profile(name) == nullptr) {
         selection.capacity_bytes = parse_bytes(name.c_str() + colon + 1);
         name.resize(colon);
         if (selection.capacity_bytes == 0) {
+            const std::string slices = known_slices(name);
             log_message(0,
-                        "PEAKLINE_SIM_DEVICE=%s: after the colon write a size such as 80GiB",
-                        whole.c_str());
+                        "PEAKLINE_SIM_DEVICE=%s: after the colon write a size such as 80GiB%s%s",
+                        whole.c_str(),
+                        slices.empty() ? "" : ", or a slice: ",
+                        slices.c_str());
             return {};
         }
     }

@@ -1,6 +1,6 @@
 // The table of device profiles (compiled in from profiles.json and calibration.json), and the
-// choice by PEAKLINE_SIM_DEVICE: NAME[xCOUNT][:CAPACITY], for example h200, h200x8, h200x2:24GiB.
-// Read once, when the world is created.
+// choice by PEAKLINE_SIM_DEVICE: NAME[xCOUNT][:CAPACITY], for example h200, h200x8, h200x2:24GiB,
+// or a slice of a GPU (MIG), h100:1g.10gb. Read once, when the world is created.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +27,7 @@ struct DeviceProfile {
     int memory_bus_bits;
     int memory_clock_khz;
     int clock_khz;
+    int is_integrated;  // 1: shares the memory of the host
 };
 
 // Memory of a real device beyond the program's requests, from calibration.json. The environment may
