@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import json
 import os
 import re
 import subprocess
@@ -39,14 +38,6 @@ from peakline.builds.shipped import (
 )
 
 _PROGRESS_SECONDS = 15
-
-
-def simulated_devices() -> list[str]:
-    """Return the names of the device profiles of the simulated GPU."""
-    profiles = json.loads(
-        (source_root() / "preload" / "simulate" / "gpu" / "profiles.json").read_text()
-    )
-    return list(profiles["profiles"])
 
 
 def ensure_simulated_gpu(torch: TorchInstallation) -> Path:

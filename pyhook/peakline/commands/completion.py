@@ -53,12 +53,13 @@ def words_of_commands() -> dict[str, Words]:
 
 def _known_values() -> Mapping[str, Sequence[str]]:
     """Return values of options that also take others: keys, moments, devices."""
-    from peakline.builds.simulated_build import simulated_devices
+    from peakline.builds.device_profiles import simulated_devices
+    from peakline.commands.running.device_list import LIST
 
     return {
         "--by": list(option_words("by")),
         "--at": [*option_words("at"), *_PHASES],
         "--during": _PHASES,
         "--empty-cache-at": _PHASES,
-        "--simulate": simulated_devices(),
+        "--simulate": [*(device.name for device in simulated_devices()), LIST],
     }

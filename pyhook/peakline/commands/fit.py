@@ -18,6 +18,7 @@ from peakline.base.next_commands import next_commands, shell_words, shortener, t
 from peakline.base.output import console_of, printable, write_json, write_lines
 from peakline.base.sizes import size_of, size_or_unknown
 from peakline.builds.native_build import BuildError
+from peakline.commands.running.device_list import LIST, print_devices
 from peakline.commands.running.program_options import (
     add_python_argument,
     add_simulation_arguments,
@@ -51,7 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--device",
         default=_DEFAULT_DEVICES,
         metavar="NAME,...",
-        help=f"Try these devices, as --simulate takes them (default: {_DEFAULT_DEVICES})",
+        help="Try these devices, as --simulate of peakline run takes them (default:"
+        f" {_DEFAULT_DEVICES}); list: print all devices",
     )
     # The name of this option in `peakline run`.
     parser.add_argument(
@@ -78,6 +80,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Try all devices. Returns 0 if the program fits on one, 1 if on none, 2 if it cannot run."""
+    if args.device == LIST:
+        print_devices(as_json=args.json)
+        return 0
     attempts = plan_attempts(args)
     options = TryOptions(run_options_of(args), frame=args.frame)
     try:

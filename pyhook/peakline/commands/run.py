@@ -17,6 +17,7 @@ from pathlib import Path
 from peakline.base.faults import failing_alone
 from peakline.base.output import say, say_error
 from peakline.builds.native_build import BuildError
+from peakline.commands.running.device_list import LIST, print_devices
 from peakline.commands.running.misplaced_options import (
     hint_of_options_behind,
     misplaced,
@@ -46,6 +47,9 @@ _FORWARDED_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGU
 
 def run(args: argparse.Namespace) -> int:
     """Run the program; returns its exit code, or 2 if it cannot be run."""
+    if args.simulate == LIST:
+        print_devices()
+        return 0
     options = options_of(args)
     problem = problem_of_words(args, options)
     if problem:

@@ -95,9 +95,9 @@ def simulate(
     >>> run.recording.peak_bytes() == recording.peak_bytes()
     True
 
-    ``device`` is a name with a count (``"h200x8"``) or a size (``"h100:40GiB"``). The other options
-    and the errors are those of `run`; ``world``, ``ranks``, ``assume`` and ``blank_weights`` need a
-    simulated GPU.
+    ``device`` is a name with a count (``"h200x8"``) or a size (``"h100:40GiB"``), or a slice
+    (``"h100:1g.10gb"``). The other options and the errors are those of `run`; ``world``, ``ranks``,
+    ``assume`` and ``blank_weights`` need a simulated GPU.
     """
     return run(program, simulate=device, **options)
 

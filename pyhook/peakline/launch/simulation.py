@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from peakline.base.output import did_you_mean, say
-from peakline.builds.simulated_build import simulated_devices
+from peakline.builds.device_profiles import simulated_devices
 from peakline.launch.written_files import clean_up
 
 _READS_SHOWN = 8
@@ -31,19 +31,38 @@ _HARMLESS = ("\tprinted", "\tfloating")
 def problem_of_device(text: str) -> str:
     """Return the reason why --simulate refuses this device, or ''.
 
-    A device is NAME, NAMExCOUNT, NAME:SIZE or NAMExCOUNT:SIZE.
+    A device is NAME, NAMExCOUNT, NAME:SIZE or NAMExCOUNT:SIZE, or a slice, NAME:SLICE.
     """
-    names = simulated_devices()
+    devices = simulated_devices()
+    names = [device.name for device in devices if not device.is_slice]
+    slices = [device.name for device in devices if device.is_slice]
+    if text in slices:
+        return ""
     suffix = r"(x[1-9][0-9]*)?(:[0-9.]+ *[KMGT]?i?B?)?"
     if any(re.fullmatch(re.escape(name) + suffix, text, re.IGNORECASE) for name in names):
         return ""
     if text.endswith(".py") or Path(text).exists():
         return f"'{text}' is a program, and a device comes first: {names[0]} {text}"
+    if re.search(r":\d+[cg]\.", text.lower()):
+        return _problem_of_slice(text, slices)
     near = did_you_mean(re.split("[:x]", text.lower())[0], names)
     return (
         f"no device profile is called '{text}'; known are: {', '.join(names)};"
-        f" also several of one (h200x8) and another size (h200:80GiB){near}"
+        f" also several of one (h200x8), another size (h200:80GiB) and a slice (h100:1g.10gb);"
+        f" --simulate list shows them{near}"
     )
+
+
+def _problem_of_slice(text: str, slices: list[str]) -> str:
+    gpu = re.sub(r"(x\d+)?:.*", "", text.lower())
+    own = [name for name in slices if name.startswith(f"{gpu}:")]
+    if not own:
+        gpus = dict.fromkeys(name.partition(":")[0] for name in slices)
+        return f"'{text}': no slices of {gpu} are known, but of {', '.join(gpus)}"
+    if re.search(r"x\d+:", text):
+        return f"'{text}': a program sees one slice of a GPU: {own[0]}"
+    near = did_you_mean(text.lower(), own)
+    return f"no slice is called '{text}'; known are: {', '.join(own)}{near}"
 
 
 @contextmanager

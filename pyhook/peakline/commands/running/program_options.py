@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from peakline.commands.running.device_list import LIST
 from peakline.launch.options import RunOptions
 from peakline.launch.simulation import problem_of_device
 
@@ -68,6 +69,15 @@ def simulated_device(text: str) -> str:
     if text and (problem := problem_of_device(text)):  # '' is the default
         raise argparse.ArgumentTypeError(problem)
     return text
+
+
+def device_or_list(text: str) -> str:
+    """Return the device of --simulate, or the word that asks for the list of devices.
+
+    Raises:
+        argparse.ArgumentTypeError: there is no such device.
+    """
+    return text if text == LIST else simulated_device(text)
 
 
 def run_options_of(args: argparse.Namespace) -> RunOptions:

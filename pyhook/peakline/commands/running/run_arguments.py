@@ -11,7 +11,7 @@ from peakline.commands.running.program_options import (
     STEPS,
     add_python_argument,
     add_simulation_arguments,
-    simulated_device,
+    device_or_list,
 )
 from peakline.commands.shared.report_options import row_count
 from peakline.launch.options import RunOptions, problem_of
@@ -37,13 +37,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--simulate",
-        type=simulated_device,
+        type=device_or_list,
         metavar="DEVICE",
         default="",
-        help="Run on a simulated GPU: h200, a100-80, h200x8, h100:40GiB (another size)",
+        help="Run on a simulated GPU: h200, a100-80, h200x8, h100:40GiB (another size),"
+        " h100:1g.10gb (a slice, MIG); list: print all devices",
     )
     # The name of this option in `peakline fit`.
-    parser.add_argument("--device", dest="simulate", type=simulated_device, help=argparse.SUPPRESS)
+    parser.add_argument("--device", dest="simulate", type=device_or_list, help=argparse.SUPPRESS)
     parser.add_argument(
         "--world",
         type=int,
