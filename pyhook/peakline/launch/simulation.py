@@ -45,7 +45,7 @@ def problem_of_device(text: str) -> str:
         return f"'{text}' is a program, and a device comes first: {names[0]} {text}"
     if re.search(r":\d+[cg]\.", text.lower()):
         return _problem_of_slice(text, slices)
-    near = did_you_mean(re.split("[:x]", text.lower())[0], names)
+    near = did_you_mean(_gpu_of(text), names)
     return (
         f"no device profile is called '{text}'; known are: {', '.join(names)};"
         f" also several of one (h200x8), another size (h200:80GiB) and a slice (h100:1g.10gb);"
@@ -53,13 +53,18 @@ def problem_of_device(text: str) -> str:
     )
 
 
+def _gpu_of(text: str) -> str:
+    """Return the name without count, size and slice; names may contain an x (rtx4090)."""
+    return re.sub(r"(x\d{1,2})?(:.*)?$", "", text.lower())
+
+
 def _problem_of_slice(text: str, slices: list[str]) -> str:
-    gpu = re.sub(r"(x\d+)?:.*", "", text.lower())
+    gpu = _gpu_of(text)
     own = [name for name in slices if name.startswith(f"{gpu}:")]
     if not own:
         gpus = dict.fromkeys(name.partition(":")[0] for name in slices)
         return f"'{text}': no slices of {gpu} are known, but of {', '.join(gpus)}"
-    if re.search(r"x\d+:", text):
+    if not text.lower().startswith(f"{gpu}:"):
         return f"'{text}': a program sees one slice of a GPU: {own[0]}"
     near = did_you_mean(text.lower(), own)
     return f"no slice is called '{text}'; known are: {', '.join(own)}{near}"

@@ -59,6 +59,7 @@ def trace_in(folder: Path, name: str = "run.peak") -> Path:
         ("run --simulate h2000 prog.py", "called 'h2000'; known are: h200, "),
         ("run --simulate h2000 prog.py", "; did you mean h200?"),
         ("run --simulate a10-40:20GiB prog.py", "; did you mean a100-40?"),
+        ("run --simulate rtx4071x2:8GiB prog.py", "; did you mean rtx4070?"),
         ("run --simulate h100:1g.11gb prog.py", "known are: h100:1g.10gb, h100:1g.20gb, "),
         ("run --simulate h100:1g.11gb prog.py", "; did you mean h100:1g.10gb?"),
         ("run --simulate t4:1g.5gb prog.py", "no slices of t4 are known, but of h200, "),
