@@ -48,7 +48,8 @@ def test_bash_completes_commands_options_keys_moments_and_devices(scripts: dict[
         "peakline table --by=cat": ["category"],
         "peakline table x.peak --at fo": ["forward"],
         "peakline table --measure al": ["allocated"],
-        "peakline run --simulate h20": ["h200"],
+        "peakline run --simulate h20": ["h200", "h200-nvl", "h20"],
+        "peakline run --simulate li": ["list"],
         "peakline export spee": ["speedscope"],
         "peakline export speedscope ": [],  # bash completes file names
         "peakline table ": [],
