@@ -98,7 +98,11 @@ for index in range(torch.cuda.device_count()):
 
 @pytest.mark.parametrize(
     ("selection", "count", "name", "gibibytes"),
-    [("h200x2:24GiB", 2, "NVIDIA H200", 24), ("h100:80GiB", 1, "NVIDIA H100 80GB HBM3", 80)],
+    [
+        ("h200x2:24GiB", 2, "NVIDIA H200", 24),
+        ("h100:80GiB", 1, "NVIDIA H100 80GB HBM3", 80),
+        ("h100:3g.40gb", 1, "NVIDIA H100 80GB HBM3 MIG 3g.40gb", 39),
+    ],
 )
 def test_a_selection_gives_name_count_and_capacity(
     simgpu: SimulatedGpu, selection: str, count: int, name: str, gibibytes: int
@@ -125,6 +129,9 @@ def test_unknown_device_names_the_known_ones(simgpu: SimulatedGpu) -> None:
     done = devices(simgpu, "h300")
     assert done.stdout == ""
     assert "no device profile is called 'h300'; known are: h200, h100" in done.stderr
+    code = "import ctypes; ctypes.CDLL('libcuda.so.1').cuInit(0)"
+    done = simgpu.run([sys.executable, "-c", code], device="h100:3g.41gb")
+    assert "write a size such as 80GiB, or a slice: h100:1g.10gb, h100:1g.20gb, " in done.stderr
 
 
 def test_every_symbol_that_torch_imports_is_served(simgpu: SimulatedGpu, tmp_path: Path) -> None:
