@@ -14,7 +14,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [*sorted(ROOT.glob("README*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    *sorted(ROOT.glob("README*.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "examples").rglob("README.md")),
+]
 BUILT = [ROOT / "pyhook" / "peakline" / f"{name}.abi3.so" for name in ("_report", "_recorder")]
 # Blocks of other languages: "text" is the output of a command.
 SHELLS = {"", "sh", "bash", "console"}
@@ -24,6 +28,10 @@ TUTORIALS = (
     "job-died",
     "what-grows",
     "will-it-fit",
+    "many-gpus",
+    "long-runs",
+    "notebooks",
+    "ci",
     "troubleshooting",
     "glossary",
 )
@@ -115,7 +123,7 @@ needs_engine = pytest.mark.skipif(
 
 
 @needs_engine
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.name}")
 def test_command_lines_of_pages_are_those_of_the_program(
     page: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,7 +142,7 @@ def test_the_readme_and_every_tutorial_have_command_lines() -> None:
     assert sum(counts.values()) > 80
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.name}")
 def test_relative_links_of_pages_lead_to_files(page: Path) -> None:
     assert broken_links(page, page.read_text()) == []
 
