@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import shutil
 import subprocess
@@ -14,6 +16,7 @@ from command_line import NEEDS_ENGINE, ROOT
 sys.path.insert(0, str(ROOT / "pyhook"))
 
 pytestmark = NEEDS_ENGINE
+TRACE = ROOT / "tests" / "data" / "two_steps.trace"
 
 
 @pytest.fixture(scope="module")
@@ -26,10 +29,10 @@ def scripts() -> dict[str, str]:
 
 
 def completed(script: str, lines: list[str]) -> list[list[str]]:
-    """Return what bash offers behind each line; it splits words at blanks and at =."""
+    """Return what bash offers behind each line; it splits words at blanks, = and @."""
     calls = []
     for line in lines:
-        words = re.findall(r"=|[^ =]+", line) + [""] * line.endswith((" ", "="))
+        words = re.findall(r"[=@]|[^ =@]+", line) + [""] * line.endswith((" ", "=", "@"))
         quoted = " ".join(f"'{word}'" for word in words)
         calls.append(f"COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _peakline")
         calls.append('echo "${COMPREPLY[@]}"')
@@ -58,6 +61,59 @@ def test_bash_completes_commands_options_keys_moments_and_devices(scripts: dict[
         "peakline completion ": ["bash", "zsh", "fish"],
     }
     assert dict(zip(expected, completed(scripts["bash"], list(expected)), strict=True)) == expected
+
+
+@pytest.fixture
+def on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the shell find `peakline`."""
+    command = tmp_path / "bin" / "peakline"
+    command.parent.mkdir()
+    package = ROOT / "pyhook"
+    command.write_text(f'#!/bin/sh\nPYTHONPATH={package} exec {sys.executable} -m peakline "$@"\n')
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{command.parent}:{os.environ['PATH']}")
+
+
+@pytest.mark.usefixtures("on_path")
+def test_bash_completes_the_phases_of_the_trace_in_the_line(
+    scripts: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("steps.peak").symlink_to(TRACE)
+    expected = {
+        "peakline table steps.peak --at ": [
+            *("peak", "end", "oom", "step", "forward", "backward"),
+            *("step@0", "step@1", "forward@0", "backward@0", "forward@1", "backward@1"),
+        ],
+        "peakline table steps.peak --at forward@": ["0", "1"],
+        "peakline table steps.peak --at=step@1": ["1"],
+        "peakline table --top 3 steps.peak --during ba": ["backward", "backward@0", "backward@1"],
+        "peakline table none.peak --at op": ["optimizer"],
+    }
+    assert dict(zip(expected, completed(scripts["bash"], list(expected)), strict=True)) == expected
+
+
+def test_the_printed_phases_are_moments_that_shells_take_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from peakline import _report
+    from peakline.commands import completion
+
+    words = completion.phases_of(str(TRACE))
+    for word in words:
+        assert json.loads(_report.Trace(TRACE).report("table", json=True, at=word))["rows"], word
+
+    class Hostile:
+        def __init__(self, path: str) -> None:
+            self.path = path
+
+        def report(self, *_: object, **__: object) -> str:
+            named = ["$(touch x)", "`x`", "a b", "a;b", "a*", "good-1.b", "a\nb"]
+            rows = [{"name": name, "step": 1} for name in named]
+            return json.dumps({"steps": [], "phases": rows, "named": []})
+
+    monkeypatch.setattr(_report, "Trace", Hostile)
+    assert completion.phases_of("hostile.peak") == ["good-1.b", "good-1.b@1"]
 
 
 def test_the_scripts_have_every_listed_command_and_option(scripts: dict[str, str]) -> None:
