@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
@@ -83,3 +84,10 @@ def test_a_page_shows_no_name_of_this_machine() -> None:
     assert sys.executable not in shown
     assert "Command:         python train.py\nHost:            HOST\n" in shown
     assert worked.shown(output, lines=2).endswith("\n...")
+
+
+def test_every_command_has_the_same_duration() -> None:
+    seconds = json.loads(worked.output_of(["summary", "--json", "train.peak"])[1])
+    expected = f"ended after {seconds['duration_seconds']:.1f} s"
+    for command in ("live --once", "report"):
+        assert expected in worked.output_of([*command.split(), "train.peak"])[1]

@@ -81,6 +81,11 @@ def replacing(output: Path, *, force: bool) -> Iterator[Path]:
         if isinstance(error, BrokenPipeError) or error.filename not in (None, str(unfinished)):
             raise
         raise CommandError(f"cannot write {output}: {error.strerror}") from error
+    except Exception as error:
+        # The engine names the temporary file.
+        if str(unfinished) not in str(error):
+            raise
+        raise CommandError(str(error).replace(str(unfinished), str(output))) from error
     finally:
         # A file that could not be created cannot be removed.
         with suppress(OSError):

@@ -9,6 +9,7 @@ from peakline.base.engine import report_engine
 from peakline.base.files import progress_bar, replacing, trace_stem
 from peakline.base.next_commands import suggest_for
 from peakline.base.output import write_lines
+from peakline.base.sizes import size_of
 
 NAME = "pack"
 HELP = "Compress a trace to keep or send it. Every command reads it packed."
@@ -57,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
         with progress_bar(args.file, "Packing") as progress:
             raw, packed = engine.pack(args.file, str(unfinished), args.level, progress)
     times = f"{raw / packed:.0f} times smaller" if raw > packed else "no smaller"
-    write_lines(f"Wrote {output} ({packed / 1e6:.1f} MB, {times}; zstd -d unpacks it, too)")
+    write_lines(f"Wrote {output} ({size_of(packed)}, {times}; zstd -d unpacks it, too)")
     suggest_for(str(output), "table")
     return 0
 
@@ -70,5 +71,5 @@ def _write_summary(args: argparse.Namespace) -> int:
     text = summary.text_of(summary.summary_of(Recording(args.file)))
     with replacing(output, force=args.force) as unfinished:
         unfinished.write_text(text)
-    write_lines(f"Wrote {output} ({len(text) / 1e3:.1f} kB)")
+    write_lines(f"Wrote {output} ({size_of(len(text))})")
     return 0

@@ -37,7 +37,7 @@ class LiveState:
     path: str
     pid: int
     is_being_written: bool
-    seconds: float  # of the last event, since recording began
+    seconds: float  # of the last event, since recording began; if the program ended: of its main
     level_bytes: int
     peak_bytes: int
     peak_seconds: float
@@ -71,6 +71,9 @@ def read_state(trace: Trace, line_count: int, level_count: int) -> LiveState:
         devices = [one["device"] for one in table["devices"] if is_gpu(one["device"])]
     end = float(timeline["end_seconds"])
     now = _phase_at(phases, end)
+    if not info["is_being_written"]:  # objects are freed after the end of main
+        summary = json.loads(trace.report("summary", json=True, top=1))
+        end = float(summary["duration_seconds"])
     return LiveState(
         path=str(info["file"]),
         pid=int(info["pid"]),

@@ -102,7 +102,12 @@ class Holding:
         if late and os.environ.get("RANK", "0") == "0":
             count = f"{made} step{'s' * (made != 1)}"
             text = f"its optimizers made {count}"
-            if not self._step and self._marks:
+            if not made:
+                text = (
+                    "and no step was seen: of an optimizer, by peakline.step(), or a batch of a"
+                    " DataLoader; --hold end needs none"
+                )
+            elif not self._step and self._marks:
                 text = f"it marked {count}"
             elif not self._step and self._batches:
                 text = f"its optimizers made no step, its data loaders {made} batches"

@@ -177,3 +177,11 @@ def test_a_cut_packed_trace_names_the_next_step(tmp_path):
     result = peakline("table", packed)
     assert result.returncode == 2
     assert "is compressed" in result.stderr and "zstd -d" in result.stderr
+
+
+def test_a_file_that_cannot_be_written_is_named_as_it_was_asked_for(tmp_path):
+    wanted = tmp_path / "none" / "packed.zst"
+    result = peakline("pack", TRACE, "-o", wanted)
+    assert result.returncode == 2
+    assert result.stderr.startswith(f"peakline: error: {wanted}: cannot make the file: ")
+    assert ".part" not in result.stderr
