@@ -38,9 +38,11 @@ def environment() -> dict[str, str]:
 
 
 def record(folder: Path) -> Path:
+    """Record a copy of the example: no picture shows a folder of this machine."""
     trace = folder / "train_gpt2.peak"
-    run = [*PEAKLINE, "run", "-q", "--simulate", "h200", "-o", str(trace)]
-    subprocess.run([*run, "examples/train_gpt2.py"], cwd=ROOT, env=environment(), check=True)
+    program = shutil.copy(ROOT / "examples" / "train_gpt2.py", folder)
+    run = [*PEAKLINE, "run", "-q", "--simulate", "h200", "-o", trace.name, Path(program).name]
+    subprocess.run(run, cwd=folder, env=environment(), check=True)
     return trace
 
 
@@ -106,8 +108,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, sync_playwright() as driver:
         trace = record(Path(name))
         page = trace.with_suffix(".html")
-        words = ["html", str(trace), "-o", str(page)]
-        subprocess.run([*PEAKLINE, *words], cwd=ROOT, env=environment(), check=True)
+        words = ["html", trace.name, "-o", page.name]
+        subprocess.run([*PEAKLINE, *words], cwd=trace.parent, env=environment(), check=True)
         table = on_terminal(trace.parent, "table", "--top", "8", trace.name)
         browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         for theme in THEMES:
