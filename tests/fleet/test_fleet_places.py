@@ -28,6 +28,7 @@ def no_memory_of_folders() -> None:
         ("/elsewhere/tool.py", "/elsewhere/tool.py"),
         ("/code/scripts/part.py", "part.py"),
         ("/tmp/torchinductor_root/ab/cabxyz.py", "torchinductor/cabxyz.py"),
+        (f"/scratch/7/ab/c{'d2' * 25}e.py", f"torchinductor/c{'d2' * 25}e.py"),
         ("/usr/lib/x86_64-linux-gnu/libnccl.so.2", "libnccl.so.2"),
         ("<string>", "<string>"),
         ("model.py", "model.py"),

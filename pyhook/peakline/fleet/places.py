@@ -15,7 +15,8 @@ from peakline.fleet.repository import repository_of
 
 _PACKAGES = re.compile(r".*/(?:site|dist)-packages/(.+)")
 _STANDARD_LIBRARY = re.compile(r".*/lib/python3\.\d+/(.+)")
-_COMPILED = re.compile(r".*/torchinductor_[^/]*/(?:[^/]+/)*([^/]+)")
+# inductor's files, in its own folder or by their names in a folder of the user's choice.
+_COMPILED = re.compile(r".*/torchinductor_[^/]*/(?:[^/]+/)*([^/]+)|.*/(c[a-z2-7]{51}\.py)")
 _LIBRARY = re.compile(r".*/([^/]+\.so(?:\.[0-9.]+)?)")
 
 
@@ -36,7 +37,7 @@ def normalised_file(file: str, working_directory: str, script_folder: str) -> st
     ):
         found = pattern.fullmatch(file)
         if found:
-            return prefix + found[1]
+            return prefix + found[found.lastindex or 0]
     if not file.startswith("/"):
         return file
     root = repository_of(str(PurePosixPath(file).parent))

@@ -8,6 +8,7 @@
 #include "report/attribute/operators/native_frames.h"
 #include "report/attribute/operators/operator_search.h"
 #include "report/attribute/stacks/frame_instance.h"
+#include "report/attribute/stacks/frame_policy.h"
 #include "report/symbols/frame_names.h"
 
 namespace peakline::report {
@@ -95,7 +96,7 @@ std::string name_from_python(const Definitions& definitions, uint32_t node) {
     for (; node != 0; node = definitions.python_nodes[node].parent) {
         const uint32_t frame = definitions.python_nodes[node].frame;
         const Location at = location_of(definitions, frame);
-        if (node == leaf && fnmatch("*torchinductor_*", at.file.c_str(), 0) == 0) {
+        if (node == leaf && is_inductors_file(at.file)) {
             return generated_buffer(definitions, at);
         }
         if (std::string part = fsdp_part(definitions, node); !part.empty()) {

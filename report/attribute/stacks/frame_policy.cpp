@@ -13,6 +13,9 @@ namespace {
 
 // All rules are in these tables; FRAMES.md explains them. `*` matches any characters, also `/`.
 
+// The folder that inductor chooses for its files if the user chooses none.
+constexpr const char* kInductorFolder = "*/torchinductor_*";
+
 // Files of neither the user nor a library that uses torch.
 constexpr const char* kNotUserCode[] = {
     // The standard library, in any installation of Python.
@@ -33,7 +36,6 @@ constexpr const char* kNotUserCode[] = {
     "*/torchgen/*",
     // Code that torch.compile, triton and libraries generate. The user's typed code has such names,
     // too: <stdin>, <string>, <ipython-input-1-...>.
-    "*/torchinductor_*",
     "*/.triton/cache/*",
     "<eval_with_key>*",
     "<decorator-gen-*",
@@ -157,6 +159,10 @@ const char* frame_choice_name(FrameChoice choice) {
     return frame_words()[static_cast<size_t>(choice)].name;
 }
 
+bool is_inductors_file(const std::string& file) {
+    return matches(kInductorFolder, file) || is_named_by_inductor(file_name_of(file));
+}
+
 bool is_hidden_by_option(const FramePolicy& policy, const std::string& file) {
     return std::any_of(
         policy.hidden_globs.begin(), policy.hidden_globs.end(), [&](const std::string& glob) {
@@ -176,8 +182,7 @@ bool is_hidden_file(const FramePolicy& policy, const std::string& file) {
     if (policy.choice == FrameChoice::kCaller && !in_packages.empty()) {
         return matches_any(kPassThrough, in_packages);
     }
-    return !in_packages.empty() || matches_any(kNotUserCode, file) ||
-           is_named_by_inductor(file_name_of(file));
+    return !in_packages.empty() || matches_any(kNotUserCode, file) || is_inductors_file(file);
 }
 
 bool passes_over_function(const FramePolicy& policy,

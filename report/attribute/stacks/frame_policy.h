@@ -35,6 +35,9 @@ struct FramePolicy {
 // a package installed for editing are in its author's folder.
 std::string path_in_packages(const std::string& file);
 
+// Whether torch.compile's inductor generated the file, in whatever folder.
+bool is_inductors_file(const std::string& file);
+
 // The values of --frame: "caller", "leaf", "user".
 std::span<const OptionWord> frame_words();
 const char* frame_choice_name(FrameChoice choice);

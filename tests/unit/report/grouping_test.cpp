@@ -167,6 +167,16 @@ TEST_CASE("memory allocated by a part of torch's Python has the part's name", "[
                                                         "AccumulateGrad"});
 }
 
+TEST_CASE("inductor's files are known by their names in any folder", "[report][op]") {
+    const std::string kernel = "c" + std::string(51, 'b') + ".py";
+    const OpenTrace trace("start\n alloc a 1 800 stack=/scratch/7/bb/" + kernel +
+                          ":57:call;m.py:1:f\n alloc b 2 400 stack=/scratch/7/bb/c" + kernel +
+                          ":57:call;m.py:2:g\n stop\n end\n");
+    CHECK(keys(trace, "op") ==
+          std::vector<std::string>{"inductor buffer: " + kernel + ":57 (call)",
+                                   "no operator: /scratch/7/bb/c" + kernel + ":57 (call)"});
+}
+
 TEST_CASE("an operator called through torch.ops has the name from its frame", "[report][op]") {
     const OpenTrace trace(
         "instance 1 OpOverload path=mine::scaled\n instance 2 OpOverload path=aten::empty.names\n"
