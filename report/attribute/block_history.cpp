@@ -8,7 +8,10 @@ BlockHistories::BlockHistories(const PhaseTable& table, const PhaseRules& rules)
     for (uint32_t i = 0; i < table.phases.size(); ++i) {
         const PhaseInterval& interval = table.phases[i];
         // An enclosing interval comes before its inner ones.
-        outermost_.push_back(interval.parent == kNoInterval ? i : outermost_[interval.parent]);
+        const bool is_inner = interval.parent != kNoInterval;
+        outermost_.push_back(is_inner ? outermost_[interval.parent] : i);
+        steady_.push_back(is_inner && is_before_steady(interval.phase) ? steady_[interval.parent]
+                                                                       : i);
         if (interval.phase == Phase::kBackward) {
             any_backward_ = true;
             if (interval.step.has_value()) {
@@ -21,7 +24,8 @@ BlockHistories::BlockHistories(const PhaseTable& table, const PhaseRules& rules)
 // A free has no thread: search the thread that made the block, then the main training thread.
 uint32_t BlockHistories::interval_at(uint32_t thread, uint64_t event) const {
     const uint32_t own = phases_.find(thread, event);
-    return own != kNoInterval ? own : phases_.find(table_.main_thread, event);
+    const uint32_t found = own != kNoInterval ? own : phases_.find(table_.main_thread, event);
+    return found != kNoInterval ? steady_[found] : kNoInterval;
 }
 
 // The last phase of a thread has no visible end. If the thread allocates no more, later phases of
@@ -32,7 +36,7 @@ uint32_t BlockHistories::interval_of_free(const BlockFacts& facts) const {
         facts.free_event > table_.phases[own].last_alloc_event) {
         const uint32_t main = phases_.find(table_.main_thread, facts.free_event);
         if (main != kNoInterval && table_.phases[main].begin_event > facts.alloc_event) {
-            return main;
+            return steady_[main];
         }
     }
     return own;

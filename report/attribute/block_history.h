@@ -49,8 +49,10 @@ private:
     const PhaseRules& rules_;
     IntervalIndex phases_;
     IntervalIndex steps_;
-    std::vector<uint32_t> outermost_;  // by interval of table_.phases
-    std::vector<bool> has_backward_;   // by step
+    // By interval of table_.phases. Phases of the compiler count as part of the one around them.
+    std::vector<uint32_t> steady_;
+    std::vector<uint32_t> outermost_;
+    std::vector<bool> has_backward_;  // by step
     bool any_backward_ = false;
 };
 

@@ -64,7 +64,8 @@ std::string name_by_op(StackLookup& stacks, uint32_t context) {
 }
 
 bool is_pass(Phase phase) {
-    return phase == Phase::kForward || phase == Phase::kBackward || phase == Phase::kRecomputation;
+    return phase == Phase::kForward || phase == Phase::kBackward ||
+           phase == Phase::kRecomputation || phase == Phase::kGraphWarmUp;
 }
 
 class RuleMaker {

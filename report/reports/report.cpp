@@ -26,6 +26,11 @@ Label out_of_memory_line(const ReplayResult& result, StackLookup& stacks) {
     return result.out_of_memory.count != 0 ? row_by_line(stacks, request).label : Label{};
 }
 
+bool is_peak_of_run(const Selection& selection) {
+    return selection.request.moment.kind == MomentKind::kPeak && !selection.driver_measure &&
+           selection.during.empty() && selection.where.empty();
+}
+
 bool is_about_pinned(const Selection& selection) {
     return selection.request.device.kind == DeviceChoiceKind::kNumber &&
            selection.request.device.number == format::kPinnedDevice;
@@ -68,7 +73,10 @@ std::string replay_and_render(const TraceReader& reader,
         {asked.result.out_of_memory, out_of_memory_line(asked.result, stacks)},
         std::move(asked.part),
         is_peak ? find_outside_memory(reader, asked.result.chosen, stacks, progress) : std::nullopt,
-        pinned_rounding(reader, selection, asked.result)};
+        pinned_rounding(reader, selection, asked.result),
+        is_peak_of_run(selection)
+            ? find_compiling(reader, asked.result, selection.request.measure, stacks, progress)
+            : std::nullopt};
     return document_of(options.form, put, report);
 }
 

@@ -22,8 +22,11 @@ CATEGORIES = (
     "communication",
     "cache",
     "input",
+    "cuda-graph-warm-up",
+    "autotuning",
 )
-GREYS = ("kept", "unknown", "untraced")  # never a large part; unknown and untraced are hatched
+# Never a large part; unknown and untraced are hatched.
+GREYS = ("kept", "compilation", "unknown", "untraced")
 
 Colour = tuple[float, float, float]
 

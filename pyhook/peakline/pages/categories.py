@@ -21,7 +21,8 @@ def stacking_order(categories: Sequence[str]) -> list[int]:
 
 def class_of(category: str) -> str:
     """Return the class of a category in the style; names that are no category have one, too."""
-    return category.replace(" ", "-") if re.fullmatch(r"[a-z ]+", category) else "unknown"
+    is_name = re.fullmatch(r"[a-zA-Z -]+", category)
+    return category.lower().replace(" ", "-") if is_name else "unknown"
 
 
 def category_style() -> str:

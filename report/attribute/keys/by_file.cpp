@@ -8,7 +8,7 @@ BlockRow row_by_file(StackLookup& stacks, const BlockGroup& block) {
     row.via.clear();
     for (Location& location : row.label.frames) {
         location = Location{location.file, 0, {}, {}, location.is_native};
-        row.label.key = location_key(location);
+        row.label.key = row.label.prefix + location_key(location);
     }
     return row;
 }

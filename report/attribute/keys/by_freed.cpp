@@ -38,7 +38,7 @@ bool is_collecting(StackLookup& stacks, uint32_t node) {
 
 void put_prefix(const std::string& prefix, Label* label) {
     label->key = prefix + label->key;
-    label->prefix = prefix;
+    label->prefix = prefix + label->prefix;
 }
 
 }  // namespace

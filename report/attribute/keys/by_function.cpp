@@ -9,7 +9,7 @@ BlockRow row_by_function(StackLookup& stacks, const BlockGroup& block) {
     for (Location& location : row.label.frames) {
         location.line = 0;
         location.function = location.is_native ? location.function : location.qualified_name;
-        row.label.key = location_key(location);
+        row.label.key = row.label.prefix + location_key(location);
     }
     return row;
 }

@@ -1,4 +1,6 @@
-// --by line: the line of the chosen frame, and the operator that allocated below it.
+// --by line: the line of the chosen frame, and the operator that allocated below it. Memory of the
+// compiler is no memory of a line: its row names the phase, and the line that caused it.
+#include "cause.h"
 #include "report/attribute/grouping.h"
 #include "report/attribute/via.h"
 
@@ -15,6 +17,11 @@ BlockRow row_by_line(StackLookup& stacks, const BlockGroup& block) {
     row.label.key = location_key(location);
     row.label.frames = {location};
     row.through_forward = stack.is_forward(chosen);
+    const Phase phase = stacks.phase_rules().contexts[block.context].phase;
+    if (is_compiling(phase) && stacks.choice() != FrameChoice::kLeaf) {
+        row.label.prefix = cause_prefix(phase);
+        row.label.key = row.label.prefix + row.label.key;
+    }
     if (stacks.choice() == FrameChoice::kCaller) {
         row.via = via_of(stacks, block.context, stack, chosen);
     }

@@ -1,6 +1,7 @@
 // --by module: the module instance that a block belongs to. It is the module that owns the tensor,
 // if the program's objects reported one; else the innermost running module; for memory of the
-// autograd engine, the module that ran when the graph node was made.
+// autograd engine, the module that ran when the graph node was made. Memory of the compiler belongs
+// to no module.
 #include "report/attribute/grouping.h"
 #include "report/attribute/names/module_names.h"
 #include "report/attribute/stacks/frame_instance.h"
@@ -35,6 +36,10 @@ Owner owner_of(const StackLookup& stacks, const BlockGroup& block) {
 
 BlockRow row_by_module(StackLookup& stacks, const BlockGroup& block) {
     const Definitions& definitions = stacks.definitions();
+    const Phase phase = stacks.phase_rules().contexts[block.context].phase;
+    if (is_compiling(phase) && block.tensor == 0) {
+        return named_row(phase_name(phase));
+    }
     const Owner owner = owner_of(stacks, block);
     if (owner.instance != 0) {
         BlockRow row = named_row(module_name(

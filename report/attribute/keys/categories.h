@@ -21,6 +21,9 @@ enum class Category : uint32_t {
     kCommunication,
     kWorkspace,
     kTemporary,
+    kGraphWarmUp,
+    kCompilation,
+    kAutotuning,
     kUnknown,
 };
 
@@ -51,8 +54,15 @@ inline constexpr CategoryRow kCategories[] = {
     {Category::kCommunication, "communication", {"#92274a", "#de426d"}, {"#ffffff", "#111111"}},
     {Category::kWorkspace, "workspace", {"#a0606b", "#dc8d8b"}, {"#ffffff", "#111111"}},
     {Category::kTemporary, "temporary", {"#c48800", "#d6bd54"}, {"#111111", "#111111"}},
+    {Category::kGraphWarmUp, "CUDA graph warm-up", {"#341004", "#7cffbd"}, {"#ffffff", "#111111"}},
+    {Category::kCompilation, "compilation", {"#868c96", "#7d8694"}, {"#111111", "#111111"}},
+    {Category::kAutotuning, "autotuning", {"#f924fe", "#f2fc1d"}, {"#111111", "#111111"}},
     {Category::kUnknown, "unknown", {"#9ba2ad", "#656e7b"}, {"#111111", "#ffffff"}},
 };
+
+constexpr const char* category_name(Category category) {
+    return kCategories[static_cast<uint32_t>(category) - 1].name;
+}
 
 consteval bool are_in_order() {
     for (uint32_t i = 0; i < std::size(kCategories); ++i) {

@@ -10,16 +10,18 @@ namespace peakline::report {
 namespace {
 
 // When a rule holds: while the autograd engine runs a node, outside of it, or at both times.
-enum class When { kInAutograd, kOutsideAutograd, kAlways };
+// kCompiling: also, but only below a frame of the compiler.
+enum class When { kInAutograd, kOutsideAutograd, kAlways, kCompiling };
 
 struct FrameRule {
     const char* file;      // glob for the whole path; `*` matches `/` too
-    const char* function;  // glob for the name
+    const char* function;  // glob for the name; with a dot: for the name with its class
     When when;
     Phase phase;
 };
 
-// The innermost frame that matches a rule decides.
+// The innermost frame that matches a rule decides. Within the compiler only its own phases count:
+// see inner_phase().
 constexpr FrameRule kFrameRules[] = {
     // The engine runs again inside: its calls here are its backward pass, not the recomputation.
     {"*/torch/autograd/__init__.py", "*", When::kAlways, Phase::kBackward},
@@ -36,6 +38,28 @@ constexpr FrameRule kFrameRules[] = {
     {"*/torch/nn/modules/module.py", "_apply", When::kOutsideAutograd, Phase::kInitialisation},
     {"*/torch/nn/modules/module.py", "*_call_impl", When::kOutsideAutograd, Phase::kForward},
     {"*/torch/nn/modules/module.py", "__call__", When::kOutsideAutograd, Phase::kForward},
+    {"*/torch/_dynamo/convert_frame.py", "*", When::kAlways, Phase::kCompilation},
+    // Its other functions run compiled code, with CUDA graphs.
+    {"*/torch/_inductor/compile_fx.py", "*compile*", When::kAlways, Phase::kCompilation},
+    // A kernel is tuned when it first runs, so the compiled function is on the stack.
+    {"*/torch/_inductor/runtime/triton_heuristics.py", "bench*", When::kAlways, Phase::kAutotuning},
+    {"*/torch/_inductor/runtime/triton_heuristics.py",
+     "*autotune*",
+     When::kAlways,
+     Phase::kAutotuning},
+    {"*/torch/_inductor/runtime/triton_heuristics.py",
+     "*_tuning",
+     When::kAlways,
+     Phase::kAutotuning},
+    {"*/torch/_inductor/autotune_process.py", "*", When::kAlways, Phase::kAutotuning},
+    // Programs can call this one, too.
+    {"*/torch/_inductor/runtime/benchmarking.py", "*", When::kCompiling, Phase::kAutotuning},
+    {"*/torch/_inductor/select_algorithm.py", "*", When::kCompiling, Phase::kAutotuning},
+    {"*/triton/runtime/autotuner.py", "_bench", When::kAlways, Phase::kAutotuning},
+    {"*/torch/_inductor/cudagraph_trees.py",
+     "CUDAWarmupNode.run",
+     When::kAlways,
+     Phase::kGraphWarmUp},
 };
 
 struct RegionRule {
@@ -78,17 +102,20 @@ public:
     explicit FramePhases(const Definitions& definitions)
         : definitions_(definitions), files_(definitions.strings.count() + 1) {}
 
-    Phase phase_of(const PythonFrame& frame, When other) {
+    // The phase of a frame, called in phase `outer`.
+    Phase inner_phase(const PythonFrame& frame, When other, Phase outer) {
         const uint32_t files = rules_of_file(frame.file);
         for (size_t i = 0; files != 0 && i < std::size(kFrameRules); ++i) {
-            const bool fits =
-                (files >> i & 1) != 0 && kFrameRules[i].when != other &&
-                fnmatch(kFrameRules[i].function, definitions_.strings[frame.name].c_str(), 0) == 0;
+            const FrameRule& rule = kFrameRules[i];
+            const bool fits = (files >> i & 1) != 0 && rule.when != other &&
+                              (rule.when != When::kCompiling || is_compiling(outer)) &&
+                              is_called(frame, rule.function);
             if (fits) {
-                return kFrameRules[i].phase;
+                // Code that the compiler runs is part of its work.
+                return is_before_steady(outer) && rule.phase < outer ? outer : rule.phase;
             }
         }
-        return Phase::kNone;
+        return outer;
     }
 
     Region region_of(const PythonFrame& frame) const {
@@ -109,6 +136,12 @@ public:
     }
 
 private:
+    bool is_called(const PythonFrame& frame, const char* function) const {
+        const bool has_class = std::string_view(function).find('.') != std::string_view::npos;
+        const std::string name(definitions_.text(has_class ? frame.qualified_name : frame.name));
+        return fnmatch(function, name.c_str(), 0) == 0;
+    }
+
     static constexpr uint32_t kSeen = uint32_t{1} << 31;
 
     uint32_t rules_of_file(uint32_t file) {
@@ -145,10 +178,9 @@ std::vector<NodePhase> node_phases(const Definitions& definitions) {
         const StackNode& node = definitions.python_nodes[id];
         const PythonFrame& frame = definitions.python_frames[node.frame];
         nodes[id] = node.parent < id ? nodes[node.parent] : NodePhase();
-        const Phase in_autograd = frames.phase_of(frame, When::kOutsideAutograd);
-        const Phase outside = frames.phase_of(frame, When::kInAutograd);
-        nodes[id].in_autograd = in_autograd != Phase::kNone ? in_autograd : nodes[id].in_autograd;
-        nodes[id].outside = outside != Phase::kNone ? outside : nodes[id].outside;
+        nodes[id].in_autograd =
+            frames.inner_phase(frame, When::kOutsideAutograd, nodes[id].in_autograd);
+        nodes[id].outside = frames.inner_phase(frame, When::kInAutograd, nodes[id].outside);
         const Region region = frames.region_of(frame);
         nodes[id].region = region != Region::kNone ? region : nodes[id].region;
         nodes[id].constructs = nodes[id].constructs || frames.constructs(frame);

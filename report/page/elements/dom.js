@@ -87,7 +87,7 @@ export function makeChoice(label, words, chosen, choose) {
  * @param {string} name
  */
 export function classOf(name) {
-  return /^[a-z ]+$/.test(name) ? name.replaceAll(" ", "-") : "unknown";
+  return /^[a-zA-Z -]+$/.test(name) ? name.toLowerCase().replaceAll(" ", "-") : "unknown";
 }
 
 /**

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "report/attribute/keys/cause.h"
 #include "report/render/facts/coverage.h"
 #include "report/render/facts/value_reads.h"
 #include "report/render/format/device_json.h"
@@ -72,6 +73,20 @@ void put_pinned(JsonWriter& json, const TableReport& report) {
     json.field("most_asked_bytes", report.pinned->most_asked_bytes).end_object();
 }
 
+void put_compiling(JsonWriter& json, const TableReport& report) {
+    json.key("compiling");
+    if (!report.compiling) {
+        json.null();
+        return;
+    }
+    json.begin_object().field("peak_without_bytes", report.compiling->peak_without_bytes);
+    json.key("parts").begin_array();
+    for (const CompilingAtPeak::Part& part : report.compiling->parts) {
+        json.begin_object().field("phase", part.phase).field("bytes", part.bytes).end_object();
+    }
+    json.end_array().end_object();
+}
+
 void put_devices(JsonWriter& json, const TableReport& report) {
     json.key("devices").begin_array();
     for (const DeviceTotals& device : report.result.devices) {
@@ -97,7 +112,8 @@ void put_location(JsonWriter& json, const Location& location) {
 
 void put_location_of(JsonWriter& json, const std::vector<Label>& labels) {
     json.key("location");
-    if (const Location* const location = location_of_labels(labels)) {
+    const Location* const location = location_of_labels(labels);
+    if (location != nullptr && std::ranges::none_of(labels, is_cause)) {
         put_location(json, *location);
     } else {
         json.null();
@@ -220,6 +236,7 @@ void put_table(Document& document, const TableReport& report) {
     put_where(json, selection, report.part);
     put_outside(json, report);
     put_pinned(json, report);
+    put_compiling(json, report);
     json.field("untraced_bytes", report.table.untraced_bytes);
     json.field("row_count", static_cast<uint64_t>(report.table.rows.size()));
     put_head(document, report);

@@ -11,6 +11,7 @@
 #include "report/render/format/path_display.h"
 #include "report/replay/values/replay_result.h"
 #include "report/trace/reader.h"
+#include "report/views/blocks/compiling.h"
 #include "report/views/blocks/pinned_rounding.h"
 #include "report/views/blocks/table.h"
 #include "report/views/blocks/value_reads.h"
@@ -38,6 +39,7 @@ struct TableReport {
     ShownPart part;
     std::optional<OutsideMemory> outside = {};
     std::optional<PinnedRounding> pinned = {};  // of all blocks of the device `pinned`
+    std::optional<CompilingAtPeak> compiling = {};
 };
 
 void put_table(Document& document, const TableReport& report);

@@ -206,7 +206,22 @@ std::string outside_text(const TableReport& report) {
            (parts.size() > kMostParts ? ", ..." : "") + " (peakline ledger)\n";
 }
 
+// The peak with and without memory of the compiler.
+std::string compiling_text(const TableReport& report) {
+    if (!report.compiling) {
+        return {};
+    }
+    std::string parts;
+    for (const CompilingAtPeak::Part& part : report.compiling->parts) {
+        parts += (parts.empty() ? "" : ", ") + part.phase + " " + format_bytes(part.bytes);
+    }
+    return "The peak while compiling is " + format_bytes(report.result.chosen.peak_bytes) + " (" +
+           parts + "); without this memory the run peaks at " +
+           format_bytes(report.compiling->peak_without_bytes) + "\n";
+}
+
 void put_run_notes(Document& document, const TableReport& report) {
+    document.say_lines(compiling_text(report));
     document.say_lines(out_of_memory_text(report), Tone::kWarning);
     document.say_lines(outside_text(report));
     document.say_lines(coverage_text(report.reader));

@@ -146,9 +146,16 @@ void PhaseFollower::on_out_of_memory(uint64_t context, EventTime at) {
 }
 
 void PhaseFollower::enter_by_stack(Track& track, Phase phase, EventTime at) {
+    if (is_before_steady(phase) && track.open.empty()) {
+        // The phase around it: the pass that calls the compiled function.
+        Open around;
+        around.phase = Phase::kOther;
+        open_phase(track, around, at);
+    }
     while (!track.open.empty()) {
         const Open& top = track.open.back();
-        const bool is_inside = top.source == Source::kScope ||
+        const bool is_of_compiler = is_before_steady(phase) && top.phase < phase;
+        const bool is_inside = top.source == Source::kScope || is_of_compiler ||
                                (phase == Phase::kRecomputation && top.phase == Phase::kBackward);
         if (top.phase == phase || (phase == Phase::kOther && top.source == Source::kScope)) {
             return;

@@ -64,8 +64,9 @@ public:
                 track.before_engine.insert(ordinal);
             }
             phases_[track.open.back().interval].last_alloc_event = at.event;
+            // The compiler traces graphs of its own.
             phases_[track.open.front().interval].has_graph |=
-                track.has_graph && !facts.without_gradients;
+                track.has_graph && !facts.without_gradients && !is_compiling(facts.phase);
         }
         return track.thread;
     }

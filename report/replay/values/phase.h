@@ -18,6 +18,10 @@ enum class Phase : uint8_t {
     kZeroGrad,
     kData,
     kInitialisation,
+    // Phases of torch.compile, in the order in which one can lie within another.
+    kGraphWarmUp,  // the run of a compiled function before its CUDA graph is recorded
+    kCompilation,
+    kAutotuning,
     kNamed,  // a region the program named: peakline.phase(), record_function()
 };
 
@@ -30,10 +34,24 @@ inline constexpr const char* kPhaseNames[] = {"unknown",
                                               "zero_grad",
                                               "data",
                                               "initialisation",
+                                              "CUDA graph warm-up",
+                                              "compilation",
+                                              "autotuning",
                                               "named"};
 
 inline const char* phase_name(Phase phase) {
     return kPhaseNames[static_cast<size_t>(phase)];
+}
+
+// Memory of the compiler, not of the program's values. A warm-up makes the program's values.
+inline bool is_compiling(Phase phase) {
+    return phase == Phase::kCompilation || phase == Phase::kAutotuning;
+}
+
+// Whether later runs of the same compiled code do not need such memory. These phases lie within
+// others and do not end them.
+inline bool is_before_steady(Phase phase) {
+    return is_compiling(phase) || phase == Phase::kGraphWarmUp;
 }
 
 // Parts of a run that span phases and that stacks show. Reports list them with the regions that the

@@ -30,6 +30,8 @@ constexpr MakeRule* kRules[] = {make_late_zero_grad,
                                 make_recomputed_whole,
                                 make_rounding,
                                 make_large_lines};
+// Memory that the compiler takes is no value of the program: no other rule sees it.
+constexpr MakeRule* kCompilerRule = make_compiling;
 
 // The keys of BlockOrigin, in its order.
 std::vector<const Grouping*> origin_keys() {
@@ -84,6 +86,7 @@ public:
         for (MakeRule* const make : kRules) {
             rules_.push_back(make(run));
         }
+        compiler_rules_.push_back(kCompilerRule(run));
     }
 
     void restore(const Checkpoint& checkpoint) {
@@ -95,8 +98,10 @@ public:
 
     std::vector<Proposal> proposals() {
         std::vector<Proposal> all;
-        for (const auto& rule : rules_) {
-            rule->propose(&all);
+        for (const auto* const rules : {&rules_, &compiler_rules_}) {
+            for (const auto& rule : *rules) {
+                rule->propose(&all);
+            }
         }
         return all;
     }
@@ -128,7 +133,7 @@ private:
                       origin_of(group)};
         weights_.see(seen, definitions_);
         seen.is_weight_copy = weights_.is_one(seen);
-        for (const auto& rule : rules_) {
+        for (const auto& rule : is_compiling(history.made_in) ? compiler_rules_ : rules_) {
             rule->see(seen);
         }
     }
@@ -152,6 +157,7 @@ private:
     BlockHistories histories_;
     WeightCopies weights_;
     std::vector<std::unique_ptr<AdviceRule>> rules_;
+    std::vector<std::unique_ptr<AdviceRule>> compiler_rules_;
     std::map<GroupKey, BlockOrigin> origins_;
 };
 

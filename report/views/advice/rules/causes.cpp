@@ -34,6 +34,7 @@ constexpr Cause kCauses[] = {{"zero_grad_late", CauseKind::kFault},
                              {"generation_cache", CauseKind::kTrade},
                              {"cache_length", CauseKind::kTrade},
                              {"rounding", CauseKind::kTrade},
+                             {"compiling_peak", CauseKind::kTrade},
                              {"large_line", CauseKind::kFact}};
 
 const Cause& cause_named(std::string_view name) {

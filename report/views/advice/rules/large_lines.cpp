@@ -40,6 +40,10 @@ const char* way_of_making(Phase phase) {
             return "initialisation";
         case Phase::kData:
             return "the loader of data";
+        case Phase::kGraphWarmUp:
+            return "warm-ups of CUDA graphs";
+        case Phase::kCompilation:
+        case Phase::kAutotuning:
         case Phase::kOther:
         case Phase::kNone:
         case Phase::kNamed:

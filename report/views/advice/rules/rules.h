@@ -25,6 +25,7 @@ MakeRule make_copies;            // the same values in another dtype or layout
 MakeRule make_generation_cache;  // keys and values of generate()
 MakeRule make_recomputed_whole;  // one checkpoint over many layers
 MakeRule make_rounding;          // the allocator's rounding
+MakeRule make_compiling;         // memory that compiling takes
 // Lines that none of the rules above explains.
 MakeRule make_large_lines;
 
