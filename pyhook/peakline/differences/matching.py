@@ -25,6 +25,8 @@ Item = TypeVar("Item")
 FunctionKey = tuple[str, str]  # file, function
 
 _SAME_FUNCTIONS = 0.5  # overlap from which a file counts as renamed
+# Names of what compiled code calls instead of operators: kernels, and its backward node.
+_COMPILED = ("triton_", "fused", "inductor buffer", "CompiledFunction")
 
 
 def match(before: Side, after: Side) -> list[tuple[Row | None, Row | None]]:
@@ -151,14 +153,18 @@ def likeness(one: Row, other: Row) -> float:
     """Return how alike two lines of one function are; 0 if they cannot match.
 
     Operators weigh most: the same line calls the same ones. Blocks and bytes come next, the line
-    number weighs least.
+    number weighs least. Where only one run has compiled code, the line number decides.
     """
     if one.at.is_line_of_file != other.at.is_line_of_file:
         return 0.0
     if not one.at.is_line_of_file:
         return 1.0 if one.at.key == other.at.key else 0.0
-    operators = _jaccard(set(one.via), set(other.via)) if one.via or other.via else 1.0
     is_same_line = one.at.line == other.at.line
+    if _is_compiled(one) != _is_compiled(other):
+        # Compiled code and eager code call nothing in common.
+        operators = float(is_same_line)
+    else:
+        operators = _jaccard(set(one.via), set(other.via)) if one.via or other.via else 1.0
     if operators == 0.0 and not is_same_line:
         return 0.0
     return (
@@ -168,6 +174,10 @@ def likeness(one: Row, other: Row) -> float:
         + 1.0 * _ratio(one.bytes, other.bytes)
         + 0.1 * is_same_line
     )
+
+
+def _is_compiled(row: Row) -> bool:
+    return any(name.startswith(_COMPILED) for name in row.via)
 
 
 def _ratio(one: int, other: int) -> float:

@@ -141,6 +141,22 @@ def test_lines_of_a_function_are_aligned_as_well_as_they_can_be(seed: int) -> No
     assert sorted(new.at.line for _, new in pairs if new) == [row.at.line for row in after]
 
 
+def test_lines_of_compiled_and_eager_code_match_by_their_numbers() -> None:
+    eager = [
+        Row(line("m.py", 16, "f"), 64, 2, ("aten::addmm",)),
+        Row(line("m.py", 17, "f"), 64, 2, ("aten::gelu",)),
+    ]
+    compiled = [
+        Row(line("m.py", 16, "f"), 64, 2, ("triton_poi_fused_0",)),
+        Row(line("m.py", 17, "f"), 64, 2, ("aten::addmm",)),
+    ]
+    pairs = align(eager, compiled)
+    assert [(old and old.at.line, new and new.at.line) for old, new in pairs] == [
+        (16, 16),
+        (17, 17),
+    ]
+
+
 def test_a_renamed_file_is_known_by_its_functions() -> None:
     names = ("Net.forward", "Net.__init__", "step")
     old = [Row(line("/a/model.py", n, name), 5, 1) for n, name in enumerate(names, 1)]
