@@ -85,6 +85,34 @@ def test_a_program_that_a_change_breaks_is_said_to_fail(lab: Any, tmp_path: Path
     assert "AssertionError: no fused step here" in result.stdout
 
 
+def test_models_are_compiled_before_their_first_call(lab: Any, tmp_path: Path) -> None:
+    program = tmp_path / "calls.py"
+    program.write_text(
+        "import os, torch\n"
+        "import torch._functorch.config as functorch\n"
+        "class Model(torch.nn.Linear):\n"
+        "    calls, compiled_at = 0, []\n"
+        "    def compile(self):\n"
+        "        self.compiled_at.append(self.calls)\n"
+        "    def forward(self, x):\n"
+        "        self.calls += 1\n"
+        "        return super().forward(x)\n"
+        "model = Model(64, 64).cuda()\n"
+        "for _ in range(2):\n"
+        "    model(torch.ones(4, 64, device='cuda'))\n"
+        "is_tried = 'PEAKLINE_TRY' in os.environ and os.environ['PEAKLINE_TRY'] != ''\n"
+        "assert model.calls == 2\n"
+        "assert model.compiled_at == ([0] if is_tried else [])\n"
+        "assert functorch.activation_memory_budget == (0.25 if is_tried else 1.0)\n"
+    )
+    command = ("advise", "--try", str(program), "--simulate", "h200", "--python", lab.python)
+    result = lab.peakline(*command, "--json", "--change", "compile=0.25")
+    assert result.returncode == 0, result.stderr
+    [trial] = json.loads(result.stdout)["tried"]
+    assert trial["ok"] and trial["applied"], trial["last_words"]
+    assert trial["steady_peak_bytes_after"] == trial["peak_bytes_after"]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -92,6 +120,7 @@ def test_a_program_that_a_change_breaks_is_said_to_fail(lab: Any, tmp_path: Path
         (("--try", "missing.py"), "missing.py does not exist"),
         (("--try", PROGRAM, "--change", "smaller"), "no change is called 'smaller'"),
         (("--try", PROGRAM, "--change", "checkpoint"), "checkpoint needs the path of modules"),
+        (("--try", PROGRAM, "--change", "compile=2"), "compile takes a part, from 0 to 1"),
     ],
 )
 def test_bad_use_is_said(lab: Any, words: tuple[str, ...], message: str) -> None:
@@ -111,4 +140,4 @@ def test_every_change_that_rules_name_can_be_applied() -> None:
     named = set(re.findall(r' = "([a-z-]+)";', header))
     assert "checkpoint" in named
     assert named <= set(CHANGES)
-    assert set(CHANGES) == {"checkpoint", *_peakline_changes._CHANGES}
+    assert set(CHANGES) == {*_peakline_changes._WITH_VALUE, *_peakline_changes._CHANGES}

@@ -41,6 +41,8 @@ EXAMPLES = (
     "peakline advise --try train.py --change fused --change 'checkpoint=h.*'"
 )
 
+_WITH_VALUE = {"checkpoint": "checkpoint=MODULES", "compile": "compile, compile=PART"}
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``peakline advise``."""
@@ -62,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     # --try reads no file, so do not search for one.
     parser.set_defaults(folder_gives=lambda args: HEAVIEST if args.program is None else WHOLE)
-    names = ", ".join("checkpoint=MODULES" if one == "checkpoint" else one for one in CHANGES)
+    names = ", ".join(_WITH_VALUE.get(one, one) for one in CHANGES)
     parser.add_argument(
         "--change",
         action="append",
@@ -205,6 +207,13 @@ def _report(args: argparse.Namespace, command: list[str], found: Trials) -> Iter
         yield "Simulated device: sizes are exact, numbers are not; no GPU was used"
     yield "Each change alone, in a run of its own:"
     yield from _table(args, found)
+    for trial in found.trials:
+        steady = trial.after.steady_peak_bytes
+        if trial.ok and steady is not None and steady != trial.after.peak_bytes:
+            yield (
+                f"{'; '.join(trial.changes)}: {size_of(steady)} without the memory that only"
+                " compiling takes"
+            )
     for trial in found.trials:
         if not trial.ok:
             yield ""

@@ -137,6 +137,55 @@ def _no_grad_in_eval(change: str) -> None:
     _on_models(prepare)
 
 
+def _compile(change: str, budget: str) -> None:
+    """Compile each outermost module when it is first called.
+
+    Args:
+        change: the name of the change.
+        budget: the part of the activations to keep for the backward pass, from 0 to 1; '': all
+            that torch chooses to keep.
+    """
+    if budget:
+        when_imported(
+            "torch._functorch.config",
+            lambda config: setattr(config, "activation_memory_budget", float(budget)),
+        )
+    seen: set[int] = set()
+
+    def compile_once(model: Any) -> None:
+        if id(model) in seen:
+            return
+        seen.update(map(id, model.modules()))
+        # A model that the program compiles has no change but the budget.
+        is_compiled = any(
+            hasattr(one, "_orig_mod") or one._compiled_call_impl is not None
+            for one in model.modules()
+        )
+        if not is_compiled:
+            model.compile()
+        if budget or not is_compiled:
+            _note(change)
+
+    def wrap(module: Any) -> None:
+        owner = module.Module
+        real = owner.__call__
+
+        # A hook would run after the call has chosen what to run. Within a call torch sees its own
+        # method, so that it compiles what it compiles without us.
+        @functools.wraps(real)
+        def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+            owner.__call__ = real
+            try:
+                compile_once(self)
+                return real(self, *args, **kwargs)
+            finally:
+                owner.__call__ = call
+
+        owner.__call__ = call
+
+    when_imported("torch.nn.modules.module", wrap)
+
+
 def _sdpa_without_math(change: str) -> None:
     def wrap(module: Any) -> None:
         real = module.scaled_dot_product_attention
@@ -180,13 +229,17 @@ _CHANGES: dict[str, Callable[[str], None]] = {
     "no-autocast-cache": _no_autocast_cache,
     "expandable-segments": _note,  # the environment enables it
 }
+_WITH_VALUE: dict[str, Callable[[str, str], None]] = {
+    "checkpoint": _checkpoint,
+    "compile": _compile,
+}
 
 
 def prepare() -> None:
     """Apply the changes when torch is imported."""
     for change in os.environ["PEAKLINE_TRY"].split(";"):
         name, _, value = change.partition("=")
-        if name == "checkpoint":
-            _checkpoint(change, value)
+        if name in _WITH_VALUE:
+            _WITH_VALUE[name](change, value)
         else:
             _CHANGES[name](change)

@@ -32,6 +32,7 @@ class Line:
 class Measured:
     """The result of a run, for the process and the device with the highest peak.
 
+    ``steady_peak_bytes`` is the peak without the memory that only compiling takes.
     ``capacity_bytes`` and ``most_used_bytes`` (with caches and context) are known only for
     simulated devices. ``trace`` is its recording; None: nothing was recorded.
     """
@@ -39,6 +40,7 @@ class Measured:
     status: int
     out_of_memory: bool
     peak_bytes: int | None
+    steady_peak_bytes: int | None
     capacity_bytes: int | None
     most_used_bytes: int | None
     guessed_places: int
@@ -131,16 +133,18 @@ def _measure(plan: Plan, status: int, log: Path, started: float, frame: str) -> 
         summary = trace.summary_data(top=_LINES, frame=frame, cwd=str(Path.cwd()))
         found.append((highest_peak(summary["devices"]), summary, Path(path)))
     if not found:
-        return Measured(status, out_of_memory, None, None, None, 0, [], words, seconds, None)
+        return Measured(status, out_of_memory, None, None, None, None, 0, [], words, seconds, None)
     peak, summary, path = max(found, key=lambda one: one[0])
     number = summary["table"]["device"]
     meta = [one[1]["meta"] for one in found]
     used = [int(one.get(f"device.{number}.most_used_bytes", 0)) for one in meta]
     capacity = memory_of_device(summary["meta"], number)
+    compiling = summary["table"]["compiling"]
     return Measured(
         status,
         out_of_memory,
         peak,
+        compiling["peak_without_bytes"] if compiling else peak,
         capacity or None,
         max(used) or None,
         sum(_may_change_memory(read) for read in summary["table"]["value_reads"]),

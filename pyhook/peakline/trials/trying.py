@@ -16,7 +16,7 @@ from typing import Any
 from peakline.trials.attempts import Measured, TryOptions, run_attempt
 
 # Every change with its description. "checkpoint" is followed by "=" and a path of modules, where *
-# is a number.
+# is a number; "compile" may be followed by "=" and torch's activation_memory_budget, from 0 to 1.
 CHANGES = {
     "checkpoint": "checkpoint these modules",
     "zero-grad-early": "zero_grad() directly after step()",
@@ -26,6 +26,7 @@ CHANGES = {
     "no-grad-in-eval": "no_grad() around models in eval mode",
     "sdpa-without-math": "scaled_dot_product_attention without its math kernel",
     "no-autocast-cache": "autocast(cache_enabled=False)",
+    "compile": "torch.compile of each model",
     "expandable-segments": "PYTORCH_ALLOC_CONF=expandable_segments:True",
 }
 # Tried always: the recording does not show its effect on the memory that torch keeps.
@@ -68,6 +69,7 @@ class Trial:
             "applied": self.is_applied,
             "peak_bytes_before": self.before.peak_bytes,
             "peak_bytes_after": self.after.peak_bytes,
+            "steady_peak_bytes_after": self.after.steady_peak_bytes,
             "device_bytes_before": self.before.most_used_bytes,
             "device_bytes_after": self.after.most_used_bytes,
             "seconds_before": round(self.before.seconds, 3),
@@ -91,9 +93,20 @@ def problem_of(change: str) -> str:
     name, _, value = change.partition("=")
     if name not in CHANGES:
         return f"no change is called '{name}'; there are: {', '.join(CHANGES)}"
+    if name == "compile":
+        return (
+            "" if not value or _is_part(value) else "compile takes a part, from 0 to 1: compile=0.5"
+        )
     if (name == "checkpoint") != bool(value):
         return "checkpoint needs the path of modules: checkpoint='h.*'; other changes take no value"
     return ""
+
+
+def _is_part(value: str) -> bool:
+    try:
+        return 0 <= float(value) <= 1
+    except ValueError:
+        return False
 
 
 def try_changes(
@@ -130,14 +143,23 @@ def try_changes(
     for change in dict.fromkeys(options.changes or [*suggested, *_ALWAYS]):
         found.trials.append(run((change,)))
         yield found
-    helping = tuple(
-        one.changes[0]
-        for one in found.trials
-        if one.ok and one.is_applied and one.gain >= _LEAST_GAIN
-    )
+    helping = _helping(found.trials)
     if len(helping) > 1:
         found.trials.append(run(helping))
         yield found
+
+
+def _helping(trials: Sequence[Trial]) -> tuple[str, ...]:
+    """Return the changes that helped; of one change with several values the best one."""
+    best: dict[str, Trial] = {}
+    for one in trials:
+        name = one.changes[0].partition("=")[0]
+        # Paths of modules are changes of their own.
+        key = one.changes[0] if name == "checkpoint" else name
+        helps = one.ok and one.is_applied and one.gain >= _LEAST_GAIN
+        if helps and (key not in best or best[key].gain < one.gain):
+            best[key] = one
+    return tuple(one.changes[0] for one in best.values())
 
 
 def _advice_of(base: Measured, options: TryOptions) -> dict[str, Any]:
@@ -162,6 +184,10 @@ def _try(
     environment = {"PEAKLINE_TRY": ";".join(changes), "PEAKLINE_TRY_NOTES": str(notes)}
     if "expandable-segments" in changes:
         environment |= _with_setting("expandable_segments:True")
+    if any(one.partition("=")[0] == "compile" for one in changes):
+        # A cache for this run alone: no earlier run has compiled the program, and kernels tuned on
+        # a simulated device never serve a real one.
+        environment["TORCHINDUCTOR_CACHE_DIR"] = str(folder.with_suffix(".inductor"))
     after = run_attempt(command, options, folder, simulate=options.simulate, changes=environment)
     noted = set(notes.read_text().splitlines()) if notes.exists() else set()
     return Trial(
