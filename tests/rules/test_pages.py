@@ -27,6 +27,7 @@ TUTORIALS = (
     "getting-started",
     "job-died",
     "what-grows",
+    "torch-compile",
     "will-it-fit",
     "many-gpus",
     "long-runs",
