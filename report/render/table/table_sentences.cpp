@@ -206,17 +206,18 @@ std::string outside_text(const TableReport& report) {
            (parts.size() > kMostParts ? ", ..." : "") + " (peakline ledger)\n";
 }
 
-// The peak with and without memory of the compiler.
+// The peak with and without memory of the compiler; empty if that is one part in a hundred or less.
 std::string compiling_text(const TableReport& report) {
-    if (!report.compiling) {
+    const uint64_t peak_bytes = report.result.chosen.peak_bytes;
+    if (!report.compiling || report.compiling->peak_without_bytes >= peak_bytes / 100 * 99) {
         return {};
     }
     std::string parts;
     for (const CompilingAtPeak::Part& part : report.compiling->parts) {
         parts += (parts.empty() ? "" : ", ") + part.phase + " " + format_bytes(part.bytes);
     }
-    return "The peak while compiling is " + format_bytes(report.result.chosen.peak_bytes) + " (" +
-           parts + "); without this memory the run peaks at " +
+    return "The peak while compiling is " + format_bytes(peak_bytes) + " (" + parts +
+           "); without this memory the run peaks at " +
            format_bytes(report.compiling->peak_without_bytes) + "\n";
 }
 
