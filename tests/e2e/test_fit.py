@@ -70,9 +70,9 @@ def test_values_are_only_skipped_where_larger_ones_need_more(lab: Any) -> None:
     rows = [line.split()[1:3] for line in done.stdout.splitlines() if line.startswith("a100-40 ")]
     assert rows == [["1", "yes"], ["3", "yes"], ["2", "no"], ["4", "yes"]]
     assert "a100-40: largest tried n that fits: 4" in done.stdout
-    # The way on can be typed as it stands.
+    # The way on can be typed as it stands, with the largest value that fits.
     hint = shlex.split(done.stdout.splitlines()[-1].split("  ")[0])
-    assert hint == ["Next:", "peakline", "run", "--simulate", "a100-40", "-c", code, "1"]
+    assert hint == ["Next:", "peakline", "run", "--simulate", "a100-40", "-c", code, "4"]
 
 
 def test_what_was_not_tried_is_said(lab: Any) -> None:

@@ -265,8 +265,7 @@ def _report(
         lines = "line reads" if guesses == 1 else "lines read"
         yield ""
         yield f"{guesses} {lines} values that no simulated GPU knows: figures may be too low."
-    tried = list(zip(attempts, outcomes, strict=True))
-    best = next((one for one, outcome in tried if outcome.verdict == "fits"), attempts[-1])
+    best = _best(attempts, outcomes)
     command = f"run --simulate {best.device} {shell_words(best.command)}"
     yield ""
     yield from next_commands([(command, "every line, and values that were guessed")])
@@ -274,12 +273,24 @@ def _report(
 
 def _largest(name: str, outcomes: Sequence[Outcome]) -> Iterator[str]:
     for device in dict.fromkeys(one.device for one in outcomes):
-        fitting = [one.value for one in outcomes if (one.device, one.verdict) == (device, "fits")]
-        if fitting and all(map(_is_number, fitting)):
-            fitting.sort(key=float)
+        fitting = _fitting(device, outcomes)
         yield f"{device}: " + (
             f"largest tried {name} that fits: {fitting[-1]}" if fitting else "none fits"
         )
+
+
+def _fitting(device: str, outcomes: Sequence[Outcome]) -> list[str]:
+    """Return the values that fit on a device, the largest last."""
+    fitting = [one.value for one in outcomes if (one.device, one.verdict) == (device, "fits")]
+    return sorted(fitting, key=float) if all(map(_is_number, fitting)) else fitting
+
+
+def _best(attempts: Sequence[Attempt], outcomes: Sequence[Outcome]) -> Attempt:
+    """Return the largest attempt that fits on the first device where one does, else the last."""
+    for device in dict.fromkeys(one.device for one in outcomes):
+        for value in _fitting(device, outcomes)[-1:]:
+            return next(one for one in attempts if (one.device, one.value) == (device, value))
+    return attempts[-1]
 
 
 def _document(args: argparse.Namespace, outcomes: Sequence[Outcome]) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import shlex
 import sys
@@ -234,6 +235,28 @@ def test_a_wide_next_command_is_broken_between_words(monkeypatch: pytest.MonkeyP
     ]
     joined = "\n".join(lines[:2]).removeprefix("Next: ").replace("\\\n", "")
     assert shlex.split(joined) == shlex.split(f"peakline {command}")
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "suggested"),
+    [
+        (["fits", "fits", "too small"], "peakline run --simulate h100 train.py --batch 16"),
+        (["fits", "too small", "skipped"], "peakline run --simulate h100 train.py --batch 8"),
+        (["too small", "skipped", "skipped"], "peakline run --simulate h100 train.py --batch 24"),
+    ],
+)
+def test_fit_suggests_the_largest_run_that_fits(verdicts: list[str], suggested: str) -> None:
+    from peakline.commands import fit
+    from peakline.trials.fitting import Attempt, Outcome
+
+    values = ["8", "16", "24"]
+    attempts = [Attempt("h100", value, ["train.py", "--batch", value]) for value in values]
+    outcomes = [
+        Outcome("h100", value, verdict) for value, verdict in zip(values, verdicts, strict=True)
+    ]
+    args = argparse.Namespace(sweep="batch=8,16,24")
+    *_, last = fit._report(args, attempts, outcomes)
+    assert last.startswith(f"Next: {suggested}  ")
 
 
 def test_names_of_traces_are_absolute_and_found_again(
