@@ -126,7 +126,7 @@ class Objects:
         if not addresses <= known.keys() and not self._busy:
             self._busy = True
             try:
-                self._name_modules()
+                self._name_modules(as_torch_compiles=True)
             finally:
                 self._busy = False
             known = {named.address: named.instance for named, _ in self._modules.alive()}
@@ -167,7 +167,7 @@ class Objects:
         self._report_modules()
         self._next_scan = time.monotonic() + (time.thread_time() - begin) / _SCAN_SHARE
 
-    def _name_modules(self) -> None:
+    def _name_modules(self, *, as_torch_compiles: bool = False) -> None:
         module_types = classes_below(self._module_class)
         optimizer_types = classes_below(self._optimizer_class)
         for kind in module_types:
@@ -176,11 +176,16 @@ class Objects:
         # type() does not call the object; isinstance() would call __class__ of proxies.
         for thing in gc.get_objects():
             kind = type(thing)
-            if kind in module_types:
+            if kind in module_types and not (as_torch_compiles and _is_traced(kind)):
                 modules.append(thing)
             elif kind in optimizer_types:
                 self._optimizers.remember(thing)
         self._modules.name_all(modules)
+
+
+def _is_traced(kind: type) -> bool:
+    """Whether modules of this class are graphs, of which torch makes several as it compiles."""
+    return any(base.__module__ == "torch.fx.graph_module" for base in kind.__mro__)
 
 
 # These classes are at module level: a class made in a function is garbage, which programs may

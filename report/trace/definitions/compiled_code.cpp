@@ -253,7 +253,7 @@ private:
     uint32_t marked(uint32_t frame_id) {
         const PythonFrame frame = definitions_.python_frames[frame_id];
         const std::string& file = definitions_.strings[frame.file];
-        if (!is_of_torch(file) && facts_.lines_of(file, frame.line).empty()) {
+        if (!is_of_torch(file) && !facts_.has_file(file)) {
             return frame_id;
         }
         auto known = marked_.find(frame_id);

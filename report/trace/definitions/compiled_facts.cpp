@@ -62,6 +62,11 @@ CompiledFacts::CompiledFacts(const Definitions& definitions) {
     }
 }
 
+bool CompiledFacts::has_file(const std::string& file) const {
+    const auto found = lines_.lower_bound({file, 0});
+    return found != lines_.end() && found->first.first == file;
+}
+
 std::span<const CompiledLine> CompiledFacts::lines_of(const std::string& file,
                                                       uint32_t line) const {
     const auto found = lines_.find({file, line});

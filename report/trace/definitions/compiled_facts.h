@@ -45,6 +45,8 @@ public:
     explicit CompiledFacts(const Definitions& definitions);
 
     bool empty() const { return lines_.empty(); }
+    // Whether facts name this file: then it is generated.
+    bool has_file(const std::string& file) const;
     // The facts for a line of a generated file, one for each function that it serves.
     std::span<const CompiledLine> lines_of(const std::string& file, uint32_t line) const;
 

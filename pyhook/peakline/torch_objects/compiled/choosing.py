@@ -15,6 +15,7 @@ from typing import NamedTuple
 from .generated_files import Buffer, GeneratedFile, Launch
 from .graphs import Chain, Graph, Node, chain_of, signature
 from .nodes_of_buffers import nodes_of
+from .regions import Regions
 
 # How a line was found, as the trace has it.
 GRAPH = "graph"
@@ -58,12 +59,15 @@ class Chooser:
         self._kept = kept
         self._graphs = graphs
         self._is_new = is_new
+        self._in_region: Node | None = None
         self._is_unmoved = all(any(chain in g.chains for g in graphs) for chain in kept.all)
 
     def choose(self, file: GeneratedFile) -> Iterator[Choice]:
         """Yield the lines of all buffers of the file that have any."""
         has_names_of_now = self._is_new or self._fits(file)
+        regions = Regions(self._graphs[-1], file) if self._graphs else None
         for launch in file.launches:
+            self._in_region = regions.node_of(launch) if regions is not None else None
             for buffer, names in nodes_of(launch):
                 yield self._of_buffer(launch, buffer, names, has_names_of_now)
 
@@ -82,12 +86,20 @@ class Chooser:
         current = self._current(kept)
         if not current:
             return Choice(buffer.line, (), (), STALE if kept else "", operators)
-        how = MAP if is_last or len(set(names)) <= 1 and self._is_single(launch) else LAST
+        how = MAP if is_last or self._has_one_line(launch, current) else LAST
         return Choice(buffer.line, current, self._modules_of(current), how, operators)
 
-    def _is_single(self, launch: Launch) -> bool:
+    def _has_one_line(self, launch: Launch, line: Chain) -> bool:
         """Whether the kernel's line is that of each of its results."""
-        return launch.fragment is None or len(launch.fragment.written) <= 1
+        if launch.fragment is None or len(launch.fragment.written) <= 1:
+            return True
+        nodes = [
+            node
+            for name in launch.sources
+            for graph in self._graphs
+            for node in graph.nodes.get(name, ())
+        ]
+        return bool(nodes) and all(node.chain == line for node in nodes)
 
     def _fits(self, file: GeneratedFile) -> bool:
         """Whether the names in the file of a cache are those of the running program.
@@ -118,7 +130,8 @@ class Chooser:
             node = graph.named(name)
             if node is not None and node.chain:
                 return node
-        return None
+        inside = self._in_region
+        return inside if inside is not None and inside.name == name else None
 
     def _current(self, kept: Chain) -> Chain:
         """Return the counterpart of a kept line in the running program. Empty: there is none."""

@@ -18,6 +18,8 @@ _REUSE = re.compile(r"\s*(\w+) = (?:reinterpret_tensor\()?(\w+)(?:, (\(.*?\)),)?
 _RUN = re.compile(r"\s*(\w+)\.run\((.*)\)")
 # A call of an operator, which allocates its results.
 _CALL = re.compile(r"\s+(?:(\w+) = )?((?:torch\.ops|aten|extern_kernels|\w+_fallback)[\w.]*)\(")
+# Inputs of a graph: primals count from 1 if there is a backward graph, else args from 0.
+_INPUT = re.compile(r"\b(?:primals_(\d+)|arg(\d+)_1)\b")
 _KERNEL = re.compile(r"(\w+) = async_compile\.\w+\(")
 _MAPPING = re.compile(r"#   (\w+) => (.*)")
 _TYPED = re.compile(r'#   %(\w+) : .*?"(\w+)\[(.*?)\]')
@@ -84,6 +86,7 @@ class Launch(NamedTuple):
     operators: list[str]
     fragment: Fragment | None
     buffers: list[Buffer]
+    inputs: list[int]  # numbers of the inputs of the whole graph that it reads
 
 
 def _spelled(shape: str, dtype: str) -> str:
@@ -142,10 +145,10 @@ class GeneratedFile:
         elif comment := _COMMENT.match(line):
             self._comment = (_words(comment[1]), _words(comment[2]))
         elif run := _RUN.match(line):
-            self._launch(run[1], self._fragments.get(run[1]), self._taken(run[2]))
+            self._launch(run[1], self._fragments.get(run[1]), self._taken(run[2]), line)
         elif call := _CALL.match(line):
             buffers = [*self._taken(line), Buffer(number, call[1] or "", "", False)]
-            self._launch(call[2], None, buffers)
+            self._launch(call[2], None, buffers, line)
 
     def _wait(self, line: int, name: str, kind: tuple[str, str], *, is_reused: bool) -> None:
         self._types[name] = kind
@@ -167,6 +170,11 @@ class GeneratedFile:
         self._waiting = [buffer for buffer in self._waiting if buffer.name not in words]
         return taken
 
-    def _launch(self, kernel: str, fragment: Fragment | None, buffers: list[Buffer]) -> None:
+    def _launch(
+        self, kernel: str, fragment: Fragment | None, buffers: list[Buffer], line: str
+    ) -> None:
         if any(not buffer.is_reused for buffer in buffers):
-            self.launches.append(Launch(kernel, *self._comment, fragment, buffers))
+            inputs = [
+                int(found[1]) - 1 if found[1] else int(found[2]) for found in _INPUT.finditer(line)
+            ]
+            self.launches.append(Launch(kernel, *self._comment, fragment, buffers, inputs))

@@ -38,10 +38,16 @@ class Node(NamedTuple):
     position: int
 
 
+def program_name(function: str) -> str:
+    """Return the name that a function has in the program."""
+    resumed = _RESUMED.fullmatch(function)
+    return resumed[1] if resumed is not None else function
+
+
 def chain_of(text: str | None) -> Chain:
     """Read a stack trace as fx keeps it."""
     return tuple(
-        Frame(found[1], int(found[2]), found[3], (found[4] or "").strip())
+        Frame(found[1], int(found[2]), program_name(found[3]), (found[4] or "").strip())
         for found in _FRAME.finditer(text or "")
     )
 
@@ -49,12 +55,6 @@ def chain_of(text: str | None) -> Chain:
 def signature(chain: Chain) -> Signature:
     """Return what stays equal when lines move."""
     return tuple((frame.function, frame.text) for frame in chain)
-
-
-def program_name(function: str) -> str:
-    """Return the name that a function has in the program."""
-    resumed = _RESUMED.fullmatch(function)
-    return resumed[1] if resumed is not None else function
 
 
 def _addresses(meta: Mapping[str, Any]) -> tuple[int, ...]:
@@ -70,16 +70,15 @@ def _operator(target: Any) -> str:
 
 
 def _graphs(graph: Any) -> Iterator[Any]:
-    """Yield the graph and the graphs of its branches and regions."""
+    """Yield the graph and the graphs of its branches and regions, in their order."""
     pending = [graph] if graph is not None else []
     while pending:
         current = pending.pop()
         yield current
         owner = getattr(current, "owning_module", None)
-        for module in (owner.__dict__.get("_modules") or {}).values() if owner is not None else ():
-            inner = getattr(module, "graph", None)
-            if hasattr(inner, "nodes"):
-                pending.append(inner)
+        parts = (owner.__dict__.get("_modules") or {}).values() if owner is not None else ()
+        inner = [getattr(part, "graph", None) for part in parts]
+        pending.extend(part for part in reversed(inner) if hasattr(part, "nodes"))
 
 
 class Graph:
@@ -88,11 +87,16 @@ class Graph:
     def __init__(self, graph: Any) -> None:
         """Read a graph of fx; None: an empty one."""
         self.all: list[Node] = []
+        self.inputs: list[int] = []  # the module of each input that is a parameter; 0: another one
         self.nodes: dict[str, list[Node]] = {}
         self.chains: dict[Chain, list[Node]] = {}
         self.by_signature: dict[Signature, list[Chain]] = {}
         for part in _graphs(graph):
             for raw in part.nodes:
+                if raw.op == "placeholder" and part is graph:
+                    is_parameter = "_parameters_" in str(raw.target)
+                    around = _addresses(raw.meta) if is_parameter else ()
+                    self.inputs.append(around[-1] if around else 0)
                 if raw.op in ("placeholder", "output"):
                     continue
                 self._add(

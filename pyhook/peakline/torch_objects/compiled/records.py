@@ -19,7 +19,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from .choosing import Choice
-from .graphs import Chain, program_name
+from .graphs import Chain
 
 # Lines of generated code in one trace.
 _MAX_LINES = 20_000
@@ -93,10 +93,7 @@ class Records:
             self._line_count += 1
 
     def _frames(self, chain: Chain) -> str:
-        return " ".join(
-            str(self._number("frame", (frame.file, frame.line, program_name(frame.function))))
-            for frame in chain
-        )
+        return " ".join(str(self._number("frame", frame[:3])) for frame in chain)
 
     def _number(self, kind: str, parts: tuple[object, ...]) -> int:
         number = self._numbers.get((kind, parts))
