@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import ROOT, Lab, Run
+from lab import ON_GPU, ROOT, Lab, Run
+from peakline.launch.options import RunOptions
+from peakline.launch.run_plan import make_plan
 
 
 @pytest.fixture(scope="module")
@@ -85,3 +87,18 @@ def is_in_torch(file: str, function: str) -> bool:
     begin = text.index(f"class {owner}:") if owner else 0
     names = name.replace("*", r"\w*")
     return re.search(rf"def {names}\(", text[begin:]) is not None
+
+
+@pytest.mark.skipif(ON_GPU, reason="kernels tuned on a real GPU belong to it")
+def test_kernels_tuned_on_a_simulated_gpu_stay_out_of_the_usual_cache(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    program = ("-c", "pass")
+    for given in ("", "/chosen"):
+        if given:
+            monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", given)
+        else:
+            monkeypatch.delenv("TORCHINDUCTOR_CACHE_DIR", raising=False)
+        plan = make_plan(RunOptions(program=program, simulate="h200"))
+        folder = Path(plan.environment["TORCHINDUCTOR_CACHE_DIR"])
+        assert folder == Path(given) if given else folder.name.startswith("torchinductor_simulated")

@@ -45,7 +45,7 @@ _LATE = {
 # Programs that differ in these are children of different warm processes.
 _OF_ITS_OWN = {"LD_PRELOAD", "PYTHONPATH", "TRITON_LIBCUDA_PATH", "OMP_NUM_THREADS"}
 _OF_ITS_OWN |= {"PEAKLINE_SIM_DEVICE", "PEAKLINE_SIMULATED", "PEAKLINE_SIM_COMPANION"}
-_OF_ITS_OWN |= {"PEAKLINE_SIM_RANK_ALONE"}
+_OF_ITS_OWN |= {"PEAKLINE_SIM_RANK_ALONE", "TORCHINDUCTOR_CACHE_DIR"}
 
 
 def _is_early(name: str) -> bool:

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -168,6 +169,9 @@ def _set_simulation(plan: Plan, options: RunOptions, torch: TorchInstallation) -
         TRITON_LIBCUDA_PATH=str(folder),
         PEAKLINE_SIM_COMPANION=_values_companion(plan, torch),
     )
+    # Kernels that were timed here are the fastest of nothing: a real GPU must not find them.
+    tuned = Path(tempfile.gettempdir(), f"torchinductor_simulated_{os.getuid()}")
+    plan.environment.setdefault("TORCHINDUCTOR_CACHE_DIR", str(tuned))
     if options.assume:
         given = plan.environment.get("PEAKLINE_ASSUME", "")
         plan.environment["PEAKLINE_ASSUME"] = "\n".join(filter(None, [given, *options.assume]))
