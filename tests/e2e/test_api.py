@@ -137,7 +137,7 @@ def test_run_refuses_what_it_cannot_do(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="does not exist"):
         peakline.run(tmp_path / "train.py")
     with pytest.raises(ValueError, match="did you mean h200"):
-        peakline.simulate(["-c", "pass"], "h20")
+        peakline.simulate(["-c", "pass"], "h2000")
     assert peakline.run(["-c", "raise SystemExit(3)"], output=tmp_path / "a.peak").status == 3
 
 
