@@ -77,6 +77,22 @@ def test_every_line_of_compiled_code_has_its_bytes(lab: Lab, runs: Runs, frame: 
     assert by_line(lab, runs.cold, "--frame", frame) == stated(PROGRAM.read_text())
 
 
+def test_compiled_code_has_the_operators_of_its_lines(lab: Lab, runs: Runs) -> None:
+    lines = PROGRAM.read_text().splitlines()
+    found: dict[int, set[str]] = {}
+    for row in rows_at_end(lab, runs.cold, "--by", "line,op"):
+        if row["location"] and row["location"]["function"] in COMPILED:
+            found.setdefault(row["location"]["line"], set()).add(row["keys"][1])
+    seen = 0
+    for line, operators in found.items():
+        if made := re.search(r"torch\.(sin|tan|sinh|cosh|tanh)\(|(@)", lines[line - 1]):
+            assert operators == {f"aten::{made[1] or 'mm'}"}, lines[line - 1]
+            seen += 1
+    assert seen == 9
+    [one_kernel] = found[1 + lines.index("    a = torch.cos(x)  # bytes: 262144")]
+    assert one_kernel == "fused: cos, add, _to_copy"
+
+
 def test_lines_are_the_same_with_a_filled_cache(lab: Lab, runs: Runs) -> None:
     assert runs.cold.said["hits"] < runs.warm.said["hits"]
     assert by_line(lab, runs.warm) == stated(PROGRAM.read_text())

@@ -2,6 +2,10 @@
 // node; else the name from the Python stack: generated code, a custom operator, a part of torch's
 // own Python; else the allocation itself, if the program called it. --by raw-op: the innermost
 // operator of any kind.
+#include <algorithm>
+#include <string>
+#include <string_view>
+
 #include <fnmatch.h>
 
 #include "report/attribute/grouping.h"
@@ -10,6 +14,7 @@
 #include "report/attribute/stacks/frame_instance.h"
 #include "report/attribute/stacks/frame_policy.h"
 #include "report/symbols/frame_names.h"
+#include "report/trace/definitions/compiled_code.h"
 
 namespace peakline::report {
 namespace {
@@ -57,10 +62,60 @@ std::string short_location(const Location& location) {
            location.function + ")";
 }
 
-// The kernel that fills the buffer, if it was recorded; see torch_objects/generated.py.
-std::string generated_buffer(const Definitions& definitions, const Location& at) {
+// Operators that only look at memory in another way.
+constexpr std::string_view kViews[] = {
+    "_reshape_alias",
+    "_unsafe_view",
+    "alias",
+    "as_strided",
+    "detach",
+    "diagonal",
+    "expand",
+    "permute",
+    "reshape",
+    "select",
+    "slice",
+    "split",
+    "squeeze",
+    "t",
+    "transpose",
+    "unbind",
+    "unsqueeze",
+    "view",
+};
+
+// The operators that a kernel of inductor fuses ("aten.view, aten.gelu" as recorded): one as eager
+// code names it, or "fused: gelu, mul". Empty if none is known.
+std::string fused_name(std::string_view operators) {
+    std::string name;
+    size_t count = 0;
+    while (!operators.empty()) {
+        const size_t end = std::min(operators.find(", "), operators.size());
+        const std::string_view one = operators.substr(0, end);
+        const std::string_view bare = one.substr(one.find('.') + 1);  // npos + 1 is 0
+        operators.remove_prefix(std::min(end + 2, operators.size()));
+        if (std::find(std::begin(kViews), std::end(kViews), bare) == std::end(kViews)) {
+            name += (count == 0 ? "" : ", ") + std::string(bare);
+            ++count;
+        }
+    }
+    return count > 1 ? "fused: " + name : count == 1 ? "aten::" + name : "";
+}
+
+// Names the operator that inductor calls to fill the buffer, or those that its kernel fuses, or the
+// kernel, as far as it was recorded (torch_objects/compiled).
+std::string generated_buffer(const Definitions& definitions,
+                             const Location& at,
+                             std::string_view operators) {
+    constexpr std::string_view kCalled = "extern_kernels.";
     const std::string_view kernel =
         definitions.meta_text("inductor:" + at.file + ":" + std::to_string(at.line));
+    if (kernel.starts_with(kCalled)) {
+        return "aten::" + std::string(kernel.substr(kCalled.size()));
+    }
+    if (std::string name = fused_name(operators); !name.empty()) {
+        return name;
+    }
     return kernel.empty() ? "inductor buffer: " + short_location(at) : std::string(kernel);
 }
 
@@ -88,7 +143,8 @@ Location inner_seen_from_above(const Location& at, const Location& inner) {
     return fnmatch("*/torch/_library/*", at.file.c_str(), 0) == 0 ? inner : Location();
 }
 
-std::string name_from_python(const Definitions& definitions, uint32_t node) {
+std::string name_from_python(const Definitions& definitions, uint32_t context_id) {
+    uint32_t node = definitions.contexts[context_id].python_node;
     const uint32_t leaf = node;
     Location inner;
     // The operator by its function, until the frame of torch that called it shows its name.
@@ -97,7 +153,7 @@ std::string name_from_python(const Definitions& definitions, uint32_t node) {
         const uint32_t frame = definitions.python_nodes[node].frame;
         const Location at = location_of(definitions, frame);
         if (node == leaf && is_inductors_file(at.file)) {
-            return generated_buffer(definitions, at);
+            return generated_buffer(definitions, at, fused_operators(definitions, context_id));
         }
         if (std::string part = fsdp_part(definitions, node); !part.empty()) {
             return part;
@@ -149,7 +205,7 @@ std::string operator_of(StackLookup& stacks, uint32_t context_id) {
         return std::move(found.allocating);
     }
     // A hook or a function of the user runs below its node: its own Python is more precise.
-    std::string name = name_from_python(definitions, context.python_node);
+    std::string name = name_from_python(definitions, context_id);
     if (name.empty() && context.python_node == 0) {
         name = definitions.text(context.operator_name);
     }
