@@ -12,7 +12,7 @@ line numbers. So a line that only moved keeps its match, and a new line matches 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
@@ -56,11 +56,12 @@ def _of_all(side: Side) -> Side:
 
 def _match_rows(before: Side, after: Side) -> list[tuple[Row | None, Row | None]]:
     files = match_files(before, after)
-    old, new = _by_function(before.rows), _by_function(after.rows)
+    old, new = _by_function(before.rows, files), _by_function(after.rows)
+    bare = _classless(old.keys(), new.keys())
+    old, new = _with_bare_names(old, bare), _with_bare_names(new, bare)
     pairs: list[tuple[Row | None, Row | None]] = []
     for key, rows in old.items():
-        where = (files.get(key[0], ""), key[1]) if key[0] else key
-        pairs += align(rows, new.pop(where, []))
+        pairs += align(rows, new.pop(key, []))
     pairs += [(None, row) for rows in new.values() for row in rows]
     return pairs
 
@@ -188,13 +189,38 @@ def _jaccard(one: set[Item], other: set[Item]) -> float:
     return len(one & other) / len(one | other) if one or other else 0.0
 
 
-def _by_function(rows: Iterable[Row]) -> dict[FunctionKey, list[Row]]:
+def _by_function(
+    rows: Iterable[Row], files: Mapping[str, str] | None = None
+) -> dict[FunctionKey, list[Row]]:
+    """Return the rows by file and function; `files` are the names of the files in the other run."""
     found: dict[FunctionKey, list[Row]] = {}
     for row in rows:
         at: Line = row.at
-        key = (at.file, at.function) if at.is_line_of_file else ("", at.key)
+        file = at.file if files is None else files.get(at.file, f"only before: {at.file}")
+        key = (file, at.function) if at.is_line_of_file else ("", at.key)
         found.setdefault(key, []).append(row)
     return found
+
+
+def _classless(old: Set[FunctionKey], new: Set[FunctionKey]) -> set[FunctionKey]:
+    """Return the functions that only one run names without their class: torch.compile lost it."""
+    different = old ^ new
+    plain = {key for key in different if "." not in key[1]}
+    return plain & {(file, _bare(name)) for file, name in different if "." in name}
+
+
+def _with_bare_names(
+    rows: dict[FunctionKey, list[Row]], bare: set[FunctionKey]
+) -> dict[FunctionKey, list[Row]]:
+    found: dict[FunctionKey, list[Row]] = {}
+    for (file, name), group in rows.items():
+        short = (file, _bare(name))
+        found.setdefault(short if short in bare else (file, name), []).extend(group)
+    return found
+
+
+def _bare(function: str) -> str:
+    return function.rpartition(".")[2]
 
 
 def _files_of(rows: Iterable[Row]) -> dict[str, set[str]]:

@@ -157,6 +157,39 @@ def test_lines_of_compiled_and_eager_code_match_by_their_numbers() -> None:
     ]
 
 
+def test_a_method_that_torch_compiled_has_lost_its_class() -> None:
+    eager = [
+        Row(line("m.py", 16, "Block.forward"), 64, 2, ("aten::addmm",)),
+        Row(line("m.py", 27, "Net.forward"), 64, 2, ("aten::mean",)),
+        Row(line("m.py", 40, "load"), 8, 1, ("aten::ones",)),
+    ]
+    compiled = [
+        Row(line("m.py", 16, "forward"), 32, 2, ("aten::addmm",)),
+        Row(line("m.py", 27, "Net.forward"), 64, 2, ("fused: mean, mul",)),
+        Row(line("m.py", 40, "load"), 8, 1, ("aten::ones",)),
+    ]
+    for before, after in ((eager, compiled), (compiled, eager)):
+        pairs = match(side(before), side(after))
+        assert sorted((old.at.line, new.at.line) for old, new in pairs if old and new) == [
+            (16, 16),
+            (27, 27),
+            (40, 40),
+        ]
+        assert len(pairs) == 3
+
+
+def test_a_function_is_no_method_of_its_name_in_both_runs() -> None:
+    rows = [
+        Row(line("m.py", 3, "forward"), 64, 2, ("aten::addmm",)),
+        Row(line("m.py", 9, "Net.forward"), 64, 2, ("aten::addmm",)),
+    ]
+    pairs = match(side(rows), side(rows[1:]))
+    assert [(old and old.at.line, new and new.at.line) for old, new in pairs] == [
+        (3, None),
+        (9, 9),
+    ]
+
+
 def test_a_renamed_file_is_known_by_its_functions() -> None:
     names = ("Net.forward", "Net.__init__", "step")
     old = [Row(line("/a/model.py", n, name), 5, 1) for n, name in enumerate(names, 1)]
