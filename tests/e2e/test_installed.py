@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -59,14 +61,14 @@ def test_an_installation_without_torch_reads_traces(lab: Any, site: Path, tmp_pa
 def test_a_wheel_with_parts_records_without_a_compiler(
     lab: Any, site: Path, tmp_path: Path
 ) -> None:
-    """The recorder finds the part itself, `peakline run` the simulated GPU."""
+    """The recorder finds the part itself, `peakline run` the simulated GPU; then the README."""
     torch = find_torch(sys.executable)
     folder = site / "peakline" / "_native" / "built" / f"{torch.version}-{torch_build(torch)}"
     folder.mkdir(parents=True)
     for part in (ensure_torch_part(torch), ensure_values_companion(torch)):
         shutil.copy2(part, folder)
     shutil.copytree(ensure_simulated_gpu(torch), folder / "simulated")
-    program = tmp_path / "program.py"
+    program = tmp_path / "train.py"
     program.write_text(
         "import torch\nkept = torch.ones(1000, 1000, device='cuda')\n"
         "loaded = {line.split()[-1] for line in open('/proc/self/maps') if '/' in line}\n"
@@ -87,7 +89,22 @@ def test_a_wheel_with_parts_records_without_a_compiler(
     command = [sys.executable, "-m", "peakline", "table", "--json", "a.peak"]
     found = json.loads(lab.plain(tmp_path, *command, environment=alone).stdout)
     assert found["peak_bytes"] == 4_000_256
+    for line in commands_of_the_readme():
+        words = ["a.peak" if word == "FILE" else word for word in line]
+        result = lab.plain(tmp_path, sys.executable, "-m", *words, environment=alone)
+        # `oom` has nothing to explain here.
+        assert result.status == (2 if "oom" in words else 0), (words, result.stderr)
+        assert result.stdout + result.stderr and "Traceback" not in result.stderr
     assert not (tmp_path / "cache").exists()
+
+
+def commands_of_the_readme() -> list[list[str]]:
+    """Return the words of its command lines, but for those that need a GPU or six runs."""
+    lines = re.findall(r"^peakline (?!shows)(.*)$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    commands = [["peakline", *shlex.split(line, comments=True)] for line in lines]
+    found = [c for c in commands if c[1] != "fit" and ("run" not in c or "--simulate" in c)]
+    assert [command[1] for command in found] == ["doctor", "run", "html", "oom", "leaks", "advise"]
+    return found
 
 
 @pytest.fixture(scope="module")
