@@ -7,7 +7,7 @@ is left unknown.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 _COMMENT = re.compile(
@@ -120,6 +120,17 @@ class GeneratedFile:
                     self._fragments.setdefault(kernel[1], self._fragment)
                 if line.startswith("def "):
                     self._waiting.clear()
+
+    def kernels(self) -> Iterator[tuple[int, str]]:
+        """Yield the lines that make buffers, each with the first kernel that receives the buffer.
+
+        The recorder knows such a buffer by file and line, but the file is in a cache that may be
+        gone when the trace is read.
+        """
+        for launch in self.launches:
+            for buffer in launch.buffers:
+                if buffer.type and not buffer.is_reused:
+                    yield buffer.line, launch.kernel
 
     def _read_fragment(self, line: str) -> None:
         comment = _COMMENT.match(line)

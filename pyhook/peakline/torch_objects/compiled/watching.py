@@ -16,7 +16,6 @@ from .choosing import GRAPH, Choice, Chooser, KeptLines
 from .equal_graphs import moved
 from .generated_files import GeneratedFile
 from .graphs import Chain, Graph
-from .kernels import kernels_of
 from .records import Records, code_facts
 
 # Longer files are not read.
@@ -185,8 +184,8 @@ class Compiler:
         if not file or self._records.are_full:
             return
         # Empty if the file is gone: a cache may be emptied at any time.
-        lines = self._lines_of(file)
-        self._records.put_kernels(file, kernels_of(lines))
+        generated = GeneratedFile(self._lines_of(file))
+        self._records.put_kernels(file, generated.kernels())
         codecache = sys.modules["torch._inductor.codecache"]
         kept = KeptLines(codecache.PyCodeCache.linemaps.get(file) or ())
         if compiled is None or graphs is None:
@@ -195,7 +194,7 @@ class Compiler:
         if compiled is None:
             return
         earlier = self._served.get(file)
-        choices = list(Chooser(kept, graphs, is_new=is_new).choose(GeneratedFile(lines)))
+        choices = list(Chooser(kept, graphs, is_new=is_new).choose(generated))
         if earlier is not None:
             choices = moved(choices, earlier.choices, earlier.graph, compiled.graph)
         elif all(choice.how == GRAPH for choice in choices):
