@@ -93,6 +93,12 @@ def test_compiled_code_has_the_operators_of_its_lines(lab: Lab, runs: Runs) -> N
     assert one_kernel == "fused: cos, add, _to_copy"
 
 
+def test_the_facts_of_a_trace_are_those_that_the_recorder_wrote(lab: Lab, runs: Runs) -> None:
+    facts = lab.noted(runs.cold.trace)
+    kinds = {key.split(":")[1] for key in facts if key.startswith("compiled:")}
+    assert kinds == {"code", "frame", "line"}
+
+
 def test_lines_are_the_same_with_a_filled_cache(lab: Lab, runs: Runs) -> None:
     assert runs.cold.said["hits"] < runs.warm.said["hits"]
     assert by_line(lab, runs.warm) == stated(PROGRAM.read_text())

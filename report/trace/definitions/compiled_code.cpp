@@ -13,15 +13,6 @@ namespace {
 // Note [Continued stacks].
 constexpr std::string_view kEngineCall = "_engine_run_backward";
 
-// Facts that placing adds to those of the trace. A file that only passes on has a string id of its
-// own, with equal text.
-std::string context_key(uint32_t context_id) {
-    return "compiled:context:" + std::to_string(context_id);
-}
-std::string passing_key(uint32_t file) {
-    return "compiled:passing:" + std::to_string(file);
-}
-
 bool is_of_torch(std::string_view file) {
     return file.find("/torch/") != std::string_view::npos;
 }
@@ -99,8 +90,7 @@ private:
         changed.forward_node = known->second.forward_node;
         if (known->second.line != nullptr) {
             const CompiledLine& line = *known->second.line;
-            definitions_.meta[context_key(id)] =
-                std::to_string(static_cast<int>(line.source)) + line.operators;
+            definitions_.compiled[id] = {line.source, line.operators};
         }
     }
 
@@ -265,12 +255,13 @@ private:
         return known->second;
     }
 
+    // A string id of its own, with equal text.
     uint32_t passing_file(uint32_t file) {
         auto known = passing_files_.find(file);
         if (known == passing_files_.end()) {
             const std::string text = definitions_.strings[file];
             known = passing_files_.emplace(file, definitions_.strings.add(text)).first;
-            definitions_.meta[passing_key(known->second)] = "";
+            definitions_.passing_files.insert(known->second);
         }
         return known->second;
     }
@@ -325,18 +316,17 @@ void place_compiled_lines(Definitions* definitions) {
 }
 
 LineSource line_source(const Definitions& definitions, uint32_t context_id) {
-    const std::string_view fact = definitions.meta_text(context_key(context_id));
-    const bool is_known = !fact.empty() && fact.front() >= '0' && fact.front() <= '3';
-    return is_known ? static_cast<LineSource>(fact.front() - '0') : LineSource::kRecorded;
+    const auto found = definitions.compiled.find(context_id);
+    return found == definitions.compiled.end() ? LineSource::kRecorded : found->second.source;
 }
 
 std::string_view fused_operators(const Definitions& definitions, uint32_t context_id) {
-    const std::string_view fact = definitions.meta_text(context_key(context_id));
-    return fact.empty() ? fact : fact.substr(1);
+    const auto found = definitions.compiled.find(context_id);
+    return found == definitions.compiled.end() ? std::string_view() : found->second.operators;
 }
 
 bool only_passes_on(const Definitions& definitions, uint32_t file) {
-    return definitions.meta.contains(passing_key(file));
+    return definitions.passing_files.contains(file);
 }
 
 }  // namespace peakline::report

@@ -20,16 +20,8 @@
 
 namespace peakline::report {
 
-// Where the line of memory comes from that compiled code allocated.
-enum class LineSource : uint8_t {
-    kRecorded,       // the stack itself: no compiled code, or nothing is known of it
-    kCompiled,       // the line of the model that made the value
-    kLastOfSeveral,  // the kernel fuses several lines, and only the last one is known
-    kStale,          // unknown: the code is from a cache of another version of its file
-};
-
 // Replaces the stacks of contexts that ran compiled code. Ids of strings, frames and nodes are
-// added; none changes its meaning. Two kinds of facts are added, which the functions below read.
+// added; none changes its meaning. Fills `compiled` and `passing_files`.
 void place_compiled_lines(Definitions* definitions);
 
 // The source of the line of a context.

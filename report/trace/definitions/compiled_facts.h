@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "compiled_code.h"
 #include "definitions.h"
 
 namespace peakline::report {

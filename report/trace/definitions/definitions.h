@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,19 @@ using format::Thread;
 
 struct Module : format::Module {
     std::string build_id_bytes;
+};
+
+// Where the line of memory comes from that compiled code allocated; see compiled_code.h.
+enum class LineSource : uint8_t {
+    kRecorded,       // the stack itself: no compiled code, or nothing is known of it
+    kCompiled,       // the line of the model that made the value
+    kLastOfSeveral,  // the kernel fuses several lines, and only the last one is known
+    kStale,          // unknown: the code is from a cache of another version of its file
+};
+
+struct CompiledMemory {
+    LineSource source = LineSource::kRecorded;
+    std::string operators;  // fused into the kernel: "aten.gelu, aten.mul"; empty: unknown
 };
 
 struct TensorBlock {
@@ -113,6 +127,9 @@ struct Definitions {
     std::vector<format::HolderSearch> holder_searches;
     std::vector<BlockHolder> holders;  // in the order they were written
     std::map<std::string, std::string> meta;
+    std::map<uint32_t, CompiledMemory> compiled;  // by context
+    // String ids of files with frames that only lie between a line of the model and its memory.
+    std::set<uint32_t> passing_files;
     // Ids of the lost definitions; 0 when nothing is lost.
     uint32_t lost_string = 0;
     uint32_t lost_node = 0;

@@ -86,7 +86,7 @@ public:
         for (MakeRule* const make : kRules) {
             rules_.push_back(make(run));
         }
-        compiler_rules_.push_back(kCompilerRule(run));
+        compiler_rule_ = kCompilerRule(run);
     }
 
     void restore(const Checkpoint& checkpoint) {
@@ -98,11 +98,10 @@ public:
 
     std::vector<Proposal> proposals() {
         std::vector<Proposal> all;
-        for (const auto* const rules : {&rules_, &compiler_rules_}) {
-            for (const auto& rule : *rules) {
-                rule->propose(&all);
-            }
+        for (const auto& rule : rules_) {
+            rule->propose(&all);
         }
+        compiler_rule_->propose(&all);
         return all;
     }
 
@@ -133,7 +132,11 @@ private:
                       origin_of(group)};
         weights_.see(seen, definitions_);
         seen.is_weight_copy = weights_.is_one(seen);
-        for (const auto& rule : is_compiling(history.made_in) ? compiler_rules_ : rules_) {
+        if (is_compiling(history.made_in)) {
+            compiler_rule_->see(seen);
+            return;
+        }
+        for (const auto& rule : rules_) {
             rule->see(seen);
         }
     }
@@ -157,7 +160,7 @@ private:
     BlockHistories histories_;
     WeightCopies weights_;
     std::vector<std::unique_ptr<AdviceRule>> rules_;
-    std::vector<std::unique_ptr<AdviceRule>> compiler_rules_;
+    std::unique_ptr<AdviceRule> compiler_rule_;
     std::map<GroupKey, BlockOrigin> origins_;
 };
 
