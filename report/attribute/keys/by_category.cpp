@@ -28,10 +28,6 @@ Category reported_category(format::TensorKind kind) {
     return Category::kUnknown;
 }
 
-bool begins_with(std::string_view text, std::string_view start) {
-    return text.substr(0, start.size()) == start;
-}
-
 bool has(std::string_view text, std::string_view part) {
     return text.find(part) != std::string_view::npos;
 }
@@ -78,8 +74,8 @@ std::vector<const PythonFrame*> own_frames(const Definitions& definitions,
 }
 
 bool attends(std::string_view op) {
-    return has(op, "attention") || begins_with(op, "aten::_softmax") ||
-           begins_with(op, "aten::softmax");
+    return has(op, "attention") || op.starts_with("aten::_softmax") ||
+           op.starts_with("aten::softmax");
 }
 
 // Whether the function that allocates the block, or its caller, calls attention, too.
@@ -128,7 +124,7 @@ bool is_cache(const TrackedBlock& block, const BlockHistory& history, FacetHelp&
     if (is_of_cache_object(definitions, python_node)) {
         return true;
     }
-    return begins_with(operator_of_context(block.block.context, help), "aten::cat") &&
+    return operator_of_context(block.block.context, help).starts_with("aten::cat") &&
            is_beside_attention(definitions, python_node, help);
 }
 
@@ -163,7 +159,7 @@ bool brings_in(std::string_view op) {
                                                            "arange",
                                                            "tensor",
                                                            "pin_memory"};
-    if (op.empty() || !begins_with(op, "aten::")) {
+    if (op.empty() || !op.starts_with("aten::")) {
         return true;
     }
     op.remove_prefix(std::string_view("aten::").size());

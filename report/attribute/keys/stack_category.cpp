@@ -6,21 +6,17 @@
 namespace peakline::report {
 namespace {
 
-bool begins_with(std::string_view text, std::string_view start) {
-    return text.substr(0, start.size()) == start;
-}
-
 bool has(std::string_view text, std::string_view part) {
     return text.find(part) != std::string_view::npos;
 }
 
 // Functions between the allocator and its caller.
 bool is_allocator(std::string_view name) {
-    return begins_with(name, "c10::") || begins_with(name, "std::") || has(name, "peakline");
+    return name.starts_with("c10::") || name.starts_with("std::") || has(name, "peakline");
 }
 
 bool makes_tensor(std::string_view name) {
-    return begins_with(name, "at::detail::") || has(name, "empty") || has(name, "resize") ||
+    return name.starts_with("at::detail::") || has(name, "empty") || has(name, "resize") ||
            has(name, "set_storage") || has(name, "Storage");
 }
 
@@ -36,7 +32,7 @@ Category native_category(StackLookup& stacks, uint32_t native_node) {
             continue;
         }
         const std::string name = stacks.symbols().name(frame);
-        if (begins_with(name, "c10d::")) {
+        if (name.starts_with("c10d::")) {
             return Category::kCommunication;
         }
         if (decided || is_allocator(name)) {
@@ -44,7 +40,7 @@ Category native_category(StackLookup& stacks, uint32_t native_node) {
         }
         decided = true;
         is_raw = !makes_tensor(name) &&
-                 (begins_with(name, "at::cuda::") || begins_with(name, "at::native::") ||
+                 (name.starts_with("at::cuda::") || name.starts_with("at::native::") ||
                   has(name, "Workspace") || has(name, "workspace"));
     }
     return is_raw ? Category::kWorkspace : Category::kUnknown;

@@ -25,10 +25,6 @@ constexpr const char* kKnownLibraries[] = {
     "libffi*",    "_C.cpython*",
 };
 
-bool begins_with(std::string_view text, std::string_view prefix) {
-    return text.substr(0, prefix.size()) == prefix;
-}
-
 // Python itself, as an executable.
 bool is_python(const std::string& path) {
     const std::string file(file_name_of(path));
@@ -112,7 +108,7 @@ bool is_interpreter(StackLookup& stacks, uint32_t frame) {
         return true;
     }
     const std::string& function = stacks.symbols().name(frame);
-    return begins_with(function, "_PyEval_") || begins_with(function, "PyEval_");
+    return function.starts_with("_PyEval_") || function.starts_with("PyEval_");
 }
 
 std::string short_function(std::string function) {

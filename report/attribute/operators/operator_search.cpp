@@ -40,10 +40,6 @@ constexpr NamedPart kParts[] = {
     {"torch::inductor::AOTI", "AOTInductor"},
 };
 
-bool begins_with(std::string_view text, std::string_view prefix) {
-    return text.substr(0, prefix.size()) == prefix;
-}
-
 // Whether this is torch's Python code for an operator, which the operator's C++ calls.
 bool is_kernel_in_python(const Definitions& definitions, uint32_t python_node) {
     const uint32_t frame = definitions.python_nodes[python_node].frame;
@@ -55,7 +51,7 @@ bool is_kernel_in_python(const Definitions& definitions, uint32_t python_node) {
 // kernels that only return memory.
 std::string kernel_name(std::string_view function) {
     constexpr std::string_view kWrapper = "at::(anonymous namespace)::wrapper_CUDA_";
-    if (!begins_with(function, kWrapper) || function.find("empty") != std::string_view::npos) {
+    if (!function.starts_with(kWrapper) || function.find("empty") != std::string_view::npos) {
         return {};
     }
     function.remove_prefix(kWrapper.size());
@@ -65,7 +61,7 @@ std::string kernel_name(std::string_view function) {
 
 std::string part_name(const std::string& function) {
     for (const NamedPart& part : kParts) {
-        if (begins_with(function, part.prefix)) {
+        if (function.starts_with(part.prefix)) {
             return part.name;
         }
     }
