@@ -30,7 +30,7 @@ SHIPPED_SOURCES = (
 LINKED_LIBRARIES = ("libunwind-dev", "libxxhash-dev", "libzstd-dev")
 
 
-# What `make native` needs: a command that fails without it, and the Debian package that brings it.
+# Commands that fail where `make native` would, each with the Debian package that mends it.
 NEEDED = (
     (("g++", "--version"), "g++"),
     (("make", "--version"), "make"),

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from peakline.builds.native_build import ensure_torch_part, find_torch, torch_build
-from peakline.builds.shipped import BUILT_FOLDER, SIMULATED_GPU
+from peakline.builds.shipped import BUILT_FOLDER, PACKAGE_FOLDER, SIMULATED_GPU, folder_name
 from peakline.builds.simulated_build import (
     ensure_blank_weights,
     ensure_simulated_gpu,
@@ -24,8 +24,8 @@ from peakline.builds.simulated_build import (
 def add_parts(package: Path, python: str) -> Path:
     """Compile everything for the torch of an interpreter; return its folder in the package."""
     torch = find_torch(python)
-    folder = package / BUILT_FOLDER.relative_to(BUILT_FOLDER.parents[1])
-    folder /= f"{torch.version}-{torch_build(torch)}"
+    folder = package / BUILT_FOLDER.relative_to(PACKAGE_FOLDER)
+    folder /= folder_name(torch.version, torch_build(torch))
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for ensure in (ensure_torch_part, ensure_values_companion, ensure_blank_weights):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -41,6 +42,18 @@ def test_installing_without_a_compiler_ends_with_the_command_to_type(tmp_path: P
     assert "type this" in hint
     assert line.strip().startswith("sudo apt-get install -y g++ make libunwind-dev")
     assert not (tmp_path / "lib").exists()
+
+
+def test_the_needs_are_those_that_the_pages_name() -> None:
+    """setup.py has them as data; .ci/setup installs them with others."""
+    text = (ROOT / "setup.py").read_text()
+    needs = {*re.findall(r'^    \(.*\), "([\w+-]+)"\),$', text, re.MULTILINE), "python3-dev"}
+    assert len(needs) == 6
+    for page in ("README.md", "README.zh-CN.md", "docs/getting-started.md"):
+        [named] = re.findall(r"^sudo apt install (.*)$", (ROOT / page).read_text(), re.MULTILINE)
+        assert set(named.split()) == needs, page
+    installed = re.findall(r"^need (\S+)", (ROOT / ".ci" / "setup").read_text(), re.MULTILINE)
+    assert needs - {"make"} <= set(installed), "who runs .ci/setup has make"
 
 
 def test_nothing_is_said_where_all_is_there() -> None:

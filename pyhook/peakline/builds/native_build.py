@@ -236,10 +236,10 @@ def _compiler_words() -> list[str]:
 
 
 def _compiler() -> list[str]:
-    if not has_compiler():
-        name = _compiler_words()[0]
-        raise BuildError(f"no C++ compiler ({name}): apt-get install g++, or set CXX")
-    return _compiler_words()
+    words = _compiler_words()
+    if shutil.which(words[0]) is None:
+        raise BuildError(f"no C++ compiler ({words[0]}): apt-get install g++, or set CXX")
+    return words
 
 
 def source_flags(torch: TorchInstallation) -> list[str]:
@@ -270,17 +270,8 @@ def compile_library(
             list(pool.map(lambda command: _run(command, torch), commands))
         folder = f"-L{torch.folder / 'lib'}"
         command = [*compiler, "-shared", "-o", str(built), *map(str, objects), folder, *libraries]
-        _run([*command, *last_link_words()], torch)
-
-
-def last_link_words() -> list[str]:
-    """Return what ends the linker's command: the libraries of old systems, for a wheel."""
-    return os.environ.get("PEAKLINE_LINK_LAST", "").split()
-
-
-def has_compiler() -> bool:
-    """Return whether libraries can be compiled here."""
-    return shutil.which(_compiler_words()[0]) is not None
+        # For a wheel: the libraries of old systems.
+        _run([*command, *os.environ.get("PEAKLINE_LINK_LAST", "").split()], torch)
 
 
 def _run(command: list[str], torch: TorchInstallation) -> None:

@@ -22,9 +22,14 @@ SIMULATED_GPU = "simulated"
 PRELOAD_LIST = "preload.txt"
 
 
+def folder_name(version: str, build: str) -> str:
+    """Return the name of the folder for a build of torch."""
+    return f"{version}-{build}"
+
+
 def shipped(name: str, version: str, build: str) -> Path | None:
     """Return the library or folder of this name for a build of torch, None if there is none."""
-    path = BUILT_FOLDER / f"{version}-{build}" / name
+    path = BUILT_FOLDER / folder_name(version, build) / name
     return path if path.exists() else None
 
 

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,7 +25,6 @@ from peakline.builds.build_cache import (
 from peakline.builds.native_build import (
     TorchInstallation,
     compile_library,
-    has_compiler,
     shipped_for,
     source_flags,
     source_root,
@@ -37,6 +37,7 @@ from peakline.builds.shipped import (
     similar_simulated_gpu,
 )
 
+_COMPILER = "g++"  # that of build.py
 _PROGRESS_SECONDS = 15
 
 
@@ -58,7 +59,7 @@ def _shipped_simulated_gpu(torch: TorchInstallation) -> Path | None:
     """Return the folder of the wheel for this torch; without a compiler, for a similar one."""
     if found := shipped_for(torch, SIMULATED_GPU):
         return found
-    if has_compiler() or not (found := similar_simulated_gpu(torch.site_packages)):
+    if shutil.which(_COMPILER) or not (found := similar_simulated_gpu(torch.site_packages)):
         return None
     _say_similar(found.parent.name.split("-")[0], torch.version)
     return found
@@ -116,7 +117,7 @@ def _simulated_gpu(torch: TorchInstallation) -> Wanted:
     return Wanted(
         name=f"simgpu-torch-{torch.version}",
         content=digest_of(torch.version, *_contents_of_wheels(torch.site_packages), files=sources),
-        compiler=digest_of_compiler("g++"),
+        compiler=digest_of_compiler(_COMPILER),
         what=f"the simulated GPU for torch {torch.version} (once, about 2 minutes)",
     )
 

@@ -135,7 +135,8 @@ def test_parts_of_the_wheel_need_no_headers_and_no_compiler(
     library = site_with(tmp_path, "libcudart.so.13") / "torch" / "lib" / "libc10_cuda.so"
     library.parent.mkdir(parents=True)
     library.write_bytes(b"no build id")
-    folder = tmp_path / "built" / f"{torch.version}-{native_build.torch_build(torch)}"
+    folder = tmp_path / "built"
+    folder /= shipped.folder_name(torch.version, native_build.torch_build(torch))
     folder.mkdir(parents=True)
     with pytest.raises(native_build.BuildError):
         native_build.ensure_torch_part(torch)
