@@ -86,6 +86,7 @@ KeyedRow BlockKeys::keyed_row(const BlockGroup& group) const {
         row.labels.push_back(std::move(keyed.label));
         row.through_forward = row.through_forward || keyed.through_forward;
         row.via = row.via.empty() ? std::move(keyed.via) : row.via;
+        row.caller = row.caller.empty() ? std::move(keyed.caller) : row.caller;
     }
     return row;
 }

@@ -26,6 +26,7 @@ struct KeyedRow {
     std::vector<Label> labels;     // one per key
     bool through_forward = false;  // for one of the keys
     std::string via = {};          // of the first key that has one
+    std::string caller = {};       // the same
 };
 
 class FacetsOfBlocks;

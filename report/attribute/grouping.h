@@ -19,6 +19,8 @@ struct BlockRow {
     Label label;
     bool through_forward = false;
     std::string via = {};  // see ViaPart; only for lines chosen as the callers of torch
+    // For a line of a library: "/project/train.py:27", the line of the program that led there.
+    std::string caller = {};
 };
 
 using RowOfBlock = BlockRow(StackLookup& stacks, const BlockGroup& block);

@@ -9,6 +9,7 @@
 #include "plain_pickle.h"
 #include "report/attribute/keys/categories.h"
 #include "report/replay/allocator_model/allocator_settings.h"
+#include "report/reports/report.h"
 #include "report/trace/pack.h"
 #include "report/trace/writer/stored_outline.h"
 #include "report/views/advice/advice.h"
@@ -59,6 +60,21 @@ PyObject* keep_outline(PyObject*, PyObject* args) {
     try {
         const GilReleased gil;
         is_stored = store_outline(path, json);
+    } catch (...) {
+        return translate_exception();
+    }
+    return PyBool_FromLong(static_cast<long>(is_stored));
+}
+
+PyObject* keep_sources(PyObject*, PyObject* args) {
+    const char* path = nullptr;
+    if (PyArg_ParseTuple(args, "s:store_sources", &path) == 0) {
+        return nullptr;
+    }
+    bool is_stored = false;
+    try {
+        const GilReleased gil;
+        is_stored = store_sources(path);
     } catch (...) {
         return translate_exception();
     }
@@ -140,6 +156,10 @@ PyMethodDef g_functions[] = {
      keep_outline,
      METH_VARARGS,
      "Put Trace.outline() into a closed trace (path, outline); False: it takes none."},
+    {"store_sources",
+     keep_sources,
+     METH_VARARGS,
+     "Put the lines of the frames' files into a closed trace (path); False: it takes none."},
     {"pack",
      reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(pack)),
      METH_VARARGS | METH_KEYWORDS,

@@ -3,6 +3,7 @@
 #include "arguments.h"
 #include "engine_call.h"
 #include "report/render/page/page_report.h"
+#include "report/symbols/source_code.h"
 
 namespace peakline::report::python {
 namespace {
@@ -20,7 +21,9 @@ bool take_number(PyObject* options, const char* name, double* number) {
 PyObject* make(const TraceReader& reader, PyObject* progress, PyObject* options) {
     double budget = 8e6;
     PageRequest request;
+    double with_source = 1;
     if (!take_number(options, "budget", &budget) ||
+        !take_number(options, "with_source", &with_source) ||
         !take_number(options, "from_seconds", &request.from_seconds) ||
         !take_number(options, "to_seconds", &request.to_seconds)) {
         return nullptr;
@@ -36,6 +39,9 @@ PyObject* make(const TraceReader& reader, PyObject* progress, PyObject* options)
     try {
         GilReleased gil;
         const auto bytes = static_cast<uint64_t>(budget > 0 ? budget : 0);
+        if (with_source != 0) {
+            call.options.paths.code = std::make_shared<SourceCode>(reader);
+        }
         file = make_page(reader, call.options, request, bytes, make_progress(progress, gil));
     } catch (...) {
         return translate_exception();

@@ -10,6 +10,7 @@
 #include "events_type.h"
 #include "page_method.h"
 #include "report/reports/report.h"
+#include "report/symbols/source_code.h"
 #include "report/trace/writer/stored_outline.h"
 
 namespace peakline::report::python {
@@ -41,7 +42,9 @@ PyObject* run_report(TraceObject* self, const ReportCall& call, MakeReport make 
     try {
         make = make != nullptr ? make : find_report(call.name);
         GilReleased gil;
-        text = make(*self->reader, call.options, make_progress(self->progress, gil));
+        ReportOptions options = call.options;
+        options.paths.code = std::make_shared<SourceCode>(*self->reader);
+        text = make(*self->reader, options, make_progress(self->progress, gil));
     } catch (...) {
         return translate_exception();
     }

@@ -45,6 +45,12 @@ MakeReport* find_report(const std::string& name);
 // Facts of the trace, without reading events. JSON; schema: JSON.md.
 std::string make_info(const TraceReader& reader);
 
+// Stores the lines of all frames in a closed trace, with a few around those of the program itself;
+// fewer of them where the trace has no room for all. Files that were changed since the program
+// began are stored as that. False when the trace takes none (see add_record()) or has them already.
+// Throws TraceError when it cannot be read or written.
+bool store_sources(const std::string& path);
+
 // While the result lives, libraries that gave names to functions stay in memory for more reports.
 std::shared_ptr<const void> keep_libraries();
 

@@ -38,6 +38,8 @@ def rows_of(screen: Screen) -> list[list[str]]:
     [head] = [i for i, line in enumerate(lines) if re.match(r" *Held +%", line)]
     found = []
     for line in lines[head + 1 :]:
+        if line.startswith(" " * 9):  # what is written at the line before
+            continue
         if not re.match(rf" *{SIZE} ", line):
             break
         found.append(re.split(r"  +", line.strip(), maxsplit=lines[head].count("  ")))

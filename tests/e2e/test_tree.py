@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import pty
+import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable
@@ -36,7 +37,7 @@ def view_of(trace: Path, **options: Any) -> Any:
 
     opened = _report.Trace(trace)
     parts = opened.document("table", by="stack,category", cwd=str(trace.parent), **options)
-    return TreeView(parts, opened.info()["start_realtime_ns"])
+    return TreeView(parts)
 
 
 def drive(view: Any, steps: Callable[[Pilot[None]], Awaitable[None]]) -> None:
@@ -155,7 +156,7 @@ def test_the_details_are_of_the_node_under_the_cursor(lab: Any, trace: Path) -> 
 def test_a_file_that_changed_since_is_not_shown(lab: Any, tmp_path: Path) -> None:
     program = tmp_path / "small.py"
     program.write_text("import torch\nx = torch.zeros(1 << 20, device='cuda')\n")
-    recorded = lab.run(program)
+    recorded = lab.run(program, options=["--no-source"])
     program.write_text("import torch\nthis_is_new = 1\n")
     os.utime(program, (4e9, 4e9))
     view = view_of(recorded.trace)
@@ -163,7 +164,7 @@ def test_a_file_that_changed_since_is_not_shown(lab: Any, tmp_path: Path) -> Non
     async def steps(pilot: Pilot[None]) -> None:
         await pilot.press("down")
         await pilot.pause()
-        assert "has changed since the run" in text_of(view, "#source")
+        assert "changed after the program began" in text_of(view, "#source")
 
     drive(view, steps)
 
@@ -208,7 +209,7 @@ def test_where_there_is_no_terminal_the_tree_is_text(lab: Any, trace: Path) -> N
     assert max(map(len, text.splitlines())) <= max(100, len(str(trace)) + 60)
     peak = lab.table(trace, "--by", "stack")
     functions = {row["stack"][-1]["function"] for row in peak["rows"] if row["stack"]}
-    assert all(f" {function}\n" in text for function in functions)
+    assert all(re.search(rf" {re.escape(one)}(\n|  )", text) for one in functions)
     plain = on_terminal("tree", "--plain", "--top", "0", trace.name, cwd=trace.parent)
     assert plain.status == 0 and "\x1b" not in plain.written and "Stack" in plain.text
 

@@ -185,6 +185,8 @@ enum class SummaryType : uint32_t {
                          // other streams still use
     kRefusedGroup = 29,  // as kPeakGroup: live on that device at the refusal
     kRefusalsEnd = 30,   // uv all refused requests before the checkpoint, also those not kept
+    // Lines of the program's files, added after its end; the last one counts.
+    kSources = 31,  // uv version | as a zstd frame: see report/trace/writer/stored_sources.h
 };
 inline constexpr size_t kMostStepSamples = 256;
 // The recorder takes a sample of a step history at the end of each of these.

@@ -118,7 +118,7 @@ def run_and_report(options: RunOptions, plan: Plan, misplaced_words: Sequence[st
         say(f"peakline: {text}")
     if plan.recorded:
         from peakline.commands.running import after_run
-        from peakline.runs.outlines import store_outlines
+        from peakline.runs.outlines import store_outlines, store_sources_of
 
         # Even if the report fails, the status is the program's.
         with failing_alone("the report of this run ends here"):
@@ -126,6 +126,9 @@ def run_and_report(options: RunOptions, plan: Plan, misplaced_words: Sequence[st
             with failing_alone("ranks will be compared without their outlines"):
                 store_outlines(paths)
             if options.assume:
+            if not options.no_source:
+                with failing_alone("reports will read the program's files as they are then"):
+                    store_sources_of(paths)
                 with failing_alone("the matches of --assume are unknown"):
                     after_run.report_unmatched(paths, options.assume)
             page = (

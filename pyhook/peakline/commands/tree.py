@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     with reading(args.files[0]) as trace:
         document = _document(trace, args, walks)
     if walks:
-        _walk(trace, document)
+        _walk(document)
     else:
         _print(document, terminal or text_of(sys.stdout), args)
     return 0
@@ -71,14 +71,14 @@ def _document(trace: Any, args: argparse.Namespace, walks: bool) -> dict[str, An
         return dict(trace.document("table", by="stack", **options))
 
 
-def _walk(trace: Any, document: dict[str, Any]) -> None:
+def _walk(document: dict[str, Any]) -> None:
     try:
         from peakline.terminal.tree_view import TreeView
     except ImportError as error:
         raise CommandError(
             f"the tree needs the package textual ({error}): pip install textual, or add --plain"
         ) from error
-    TreeView(document, int(trace.info()["start_realtime_ns"])).run()
+    TreeView(document).run()
 
 
 def _print(document: dict[str, Any], terminal: Terminal, args: argparse.Namespace) -> None:

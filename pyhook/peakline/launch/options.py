@@ -56,6 +56,7 @@ class RunOptions:
     no_command: bool = False
     report_on_signal: bool = False
     html: bool = False
+    no_source: bool = False
     quiet: int = 0
     top: int = 10
 

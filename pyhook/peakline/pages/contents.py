@@ -107,6 +107,7 @@ def _read(
         budget=page.budget_megabytes * 1e6 / share,
         from_seconds=page.from_seconds,
         to_seconds=page.to_seconds,
+        with_source=page.has_source,
         **options,
     )
     return DeviceData(names, columns)

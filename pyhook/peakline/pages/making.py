@@ -40,7 +40,6 @@ def make_file(options: PageOptions) -> tuple[Path, str]:
         shown = heaviest(outlines) if outlines else 0
         devices = contents.read_devices(files[shown], options)
         content = PageContent(
-            with_source=options.has_source,
             tab=options.tab,
             is_part=options.is_part,
             grows=contents.read_growth(files[shown]),

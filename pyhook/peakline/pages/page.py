@@ -20,19 +20,14 @@ from peakline.base.sizes import size_of
 from peakline.pages.categories import category_style, stacking_order
 from peakline.pages.summary import at_the_peak, facts_of, footer_of, growth_of, summary_of, title_of
 from peakline.pages.text import text_of
-from peakline.recording.source_lines import read_unchanged
 
 _ASSETS = Path(__file__).parents[1] / "page"
-_CONTEXT_LINES = 3
-_LONGEST_LINE = 200
-_MOST_SOURCES = 400
 
 
 @dataclass(frozen=True)
 class PageContent:
     """The settings of a page, beside its data."""
 
-    with_source: bool = True
     tab: str = "summary"  # the tab that is open first
     is_part: bool = False  # the data leave out the beginning or the end of the run
     grows: tuple[str, ...] = ()  # certain growth, from recording/growth.py
@@ -86,7 +81,6 @@ def make_page(devices: Sequence[DeviceData], options: PageContent) -> str:
 def _page_of(device: DeviceData, options: PageContent) -> dict[str, Any]:
     """Return a device's data for the script: the engine's names, and the texts around the tabs."""
     page: dict[str, Any] = json.loads(device.names)
-    page["sources"] = _sources(page) if options.with_source else {}
     page["is_part"] = options.is_part
     page["stacking"] = stacking_order(page["categories"])
     peak = size_of(page["peak"]["bytes"])
@@ -114,22 +108,3 @@ def _pack(data: bytes) -> str:
 def _fill(template: str, values: dict[str, str]) -> str:
     """Fill all placeholders in one pass, so that a value that looks like one stays unchanged."""
     return re.sub(r"\{\{(\w+)\}\}", lambda found: values[found[1]], template)
-
-
-def _sources(page: dict[str, Any]) -> dict[str, Any]:
-    """Return a few lines around the user's own lines, from files unchanged since the run."""
-    wanted: dict[str, set[int]] = {}
-    own = {frame["path"] for frame in page["frames"] if frame["is_users"] and frame["line"]}
-    for line in (*page["lines"], *page["refused"]):
-        if line.get("path") in own and line.get("line"):
-            wanted.setdefault(line["path"], set()).add(line["line"])
-    sources: dict[str, Any] = {}
-    for path, numbers in wanted.items():
-        text = read_unchanged(path, page["run"]["start_realtime_ns"])
-        for number in sorted(numbers):
-            if 1 <= number <= len(text) and len(sources) < _MOST_SOURCES:
-                first = max(1, number - _CONTEXT_LINES)
-                shown = text[first - 1 : number + _CONTEXT_LINES]
-                lines = [line[:_LONGEST_LINE] for line in shown]
-                sources[f"{path}:{number}"] = {"first": first, "lines": lines}
-    return sources

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from peakline.base.engine import report_engine
 from peakline.base.files import here
 from peakline.base.sizes import size_of
-from peakline.recording.source_lines import read_unchanged
 
 if TYPE_CHECKING:
     from peakline._report import Options, Trace
@@ -49,11 +48,11 @@ def growth_lines(trace: Trace, event_count: int) -> list[str]:
     if event_count > _MOST_EVENTS:
         return []
     document = leaks_document(trace, {"cwd": here()})
-    found = (_of_program(document, trace), _of_reserved(document, trace), _of_inputs(document))
+    found = (_of_program(document), _of_reserved(document), _of_inputs(document))
     return [sentence for sentence in found if sentence]
 
 
-def _of_program(document: dict[str, Any], trace: Trace) -> str:
+def _of_program(document: dict[str, Any]) -> str:
     """Return a sentence about the line that grew fastest and repeatedly, or ''."""
     rows = [row for row in document["growth"] if row["is_certain"]]
     if not rows:
@@ -64,14 +63,14 @@ def _of_program(document: dict[str, Any], trace: Trace) -> str:
     every = int(rows[0]["steps_per_rise"])
     rises = f" (every {every} {units})" if every > 1 else ""
     size = size_of(rows[0]["bytes_per_step"])
-    return f"grows {size} per {unit}{rises} at {location_of(rows[0], trace)}{also}"
+    return f"grows {size} per {unit}{rises} at {location_of(rows[0])}{also}"
 
 
-def _of_reserved(document: dict[str, Any], trace: Trace) -> str:
+def _of_reserved(document: dict[str, Any]) -> str:
     growth = document["reserved_growth"]
     if growth is None or not growth["is_certain"]:
         return ""
-    where = f"; made at {location_of(growth['rows'][0], trace)}" if growth["rows"] else ""
+    where = f"; made at {location_of(growth['rows'][0])}" if growth["rows"] else ""
     return (
         f"reserved memory grows from {size_of(growth['begin_bytes'])} to"
         f" {size_of(growth['end_bytes'])} while allocated is never above"
@@ -89,13 +88,10 @@ def _of_inputs(document: dict[str, Any]) -> str:
     return f"{row['sentence']} at {where}: it grows because its inputs do"
 
 
-def location_of(row: dict[str, Any], trace: Trace) -> str:
-    """Return the file and line of a row, and its code if the file is unchanged."""
+def location_of(row: dict[str, Any]) -> str:
+    """Return the file and line of a row, and its code if it is known."""
     location = row["location"]
     if location is None or location["line"] is None or location["native"]:
         return str(row["key"])
-    lines = read_unchanged(location["file"], int(trace.info()["start_realtime_ns"]))
-    number = int(location["line"])
-    code = " ".join(lines[number - 1].split()) if number <= len(lines) else ""
     where = str(row["key"]).split(" (")[0]
-    return f"{where} {code}" if code else str(row["key"])
+    return f"{where} {location['code']}" if location["code"] else str(row["key"])

@@ -1,13 +1,17 @@
-"""Reads the outline of each process: from its trace's outline, or from its events."""
+"""Reads the outline of each process: from its trace's outline, or from its events.
+
+Also adds to closed traces what later reports need: outlines, and lines of the program's files.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from peakline._report import Trace, TraceError, store_outline
+from peakline._report import Trace, TraceError, store_outline, store_sources
 from peakline.runs.members import Member
 from peakline.runs.pool import reading_pool
 
@@ -92,6 +96,20 @@ def store_outlines(paths: Sequence[Path]) -> None:
                 store_outline(str(path), _made_outline(trace))
         except (TraceError, OSError):
             pass
+
+    with reading_pool(paths) as pool:
+        list(pool.map(store, paths))
+
+
+def store_sources_of(paths: Sequence[Path]) -> None:
+    """Store the lines of the program's files in every trace that takes them.
+
+    Without them, reports read the files if those are unchanged: errors are ignored.
+    """
+
+    def store(path: Path) -> None:
+        with suppress(TraceError, OSError):
+            store_sources(str(path))
 
     with reading_pool(paths) as pool:
         list(pool.map(store, paths))

@@ -17,15 +17,11 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import Footer, Static, Tree
 from textual.widgets.tree import TreeNode
 
-from peakline.base.output import printable
-from peakline.recording.source_lines import read_unchanged
 from peakline.text.code_lines import CodeLine, fitted
 from peakline.text.document import facts_of, table_of
 from peakline.text.terminal import Marks
-from peakline.text.tree import children_of, code_of
+from peakline.text.tree import children_of, line_of_frame
 
-_CONTEXT_LINES = 8
-_LONGEST_LINE = 400
 _WIDEST_LABEL = 200
 _LARGE_SHARE = 0.25
 _MARKS = Marks("…", "├ ", "└ ", "│ ", "utf-8")
@@ -67,7 +63,9 @@ class StackTree:
         text.append(f" {node['percent']}%  ", "dim")
         frame = self.frame_of(index)
         if frame is not None:
-            for piece, style in fitted(_without_folders(code_of(frame)), _WIDEST_LABEL, _MARKS):
+            for piece, style in fitted(
+                _without_folders(line_of_frame(frame)), _WIDEST_LABEL, _MARKS
+            ):
                 text.append(piece, style)
         elif index == 0:
             text.append("all blocks")
@@ -100,12 +98,11 @@ class TreeView(App[None]):
         Binding("ctrl+z", "suspend_process", show=False),
     ]
 
-    def __init__(self, document: Mapping[str, Any], start_ns: int) -> None:
-        """Take `Trace.document("table", by="stack,category")` and the start time of the run."""
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        """Take `Trace.document("table", by="stack,category")`."""
         super().__init__()
         tree = table_of(document)["tree"]
         self._facts = "   ".join(f"{name}: {value}" for name, value in facts_of(document))
-        self._start_ns = start_ns
         self._foldings = {name: StackTree(tree, name) for name in ("folded", "whole")}
         self._folding = "folded"
 
@@ -186,7 +183,7 @@ class TreeView(App[None]):
 
     def _show_details(self, index: int) -> None:
         self.query_one("#facts", Static).update(_details_of(self.shown, index))
-        source = _source_of(self.shown.frame_of(index), self._start_ns)
+        source = _source_of(self.shown.frame_of(index))
         self.query_one("#source", Static).update(source)
 
 
@@ -195,7 +192,7 @@ def _details_of(tree: StackTree, index: int) -> Text:
     facts: list[tuple[str, str]] = []
     if frame is not None and frame["path"]:
         facts.append(("Function", frame["qualified_name"] or frame["function"]))
-        facts.append(("File", printable(frame["file"])))
+        facts.append(("File", frame["file"]))
         facts.append(("Line", str(frame["number"])))
     elif frame is not None:
         facts.append(("Frame", frame["text"]))
@@ -214,19 +211,19 @@ def _details_of(tree: StackTree, index: int) -> Text:
     return text
 
 
-def _source_of(frame: Mapping[str, Any] | None, start_ns: int) -> Syntax | Text:
-    if frame is None or not frame["file"]:
-        return Text()
-    lines = read_unchanged(frame["file"], start_ns)
-    number = int(frame["number"])
-    if not 1 <= number <= len(lines):
-        return Text("The source is not here, or has changed since the run.", "dim")
-    first = max(1, number - _CONTEXT_LINES)
-    around = lines[first - 1 : number + _CONTEXT_LINES]
+def _source_of(frame: Mapping[str, Any] | None) -> Syntax | Text:
+    source = frame["source"] if frame is not None else None
+    if source is None:
+        is_line = frame is not None and frame["file"]
+        return Text(
+            "The file is not here, and the trace has no line of it." if is_line else "", "dim"
+        )
+    if not source["lines"]:
+        return Text("The file was changed after the program began.", "dim")
     return Syntax(
-        "\n".join(printable(line[:_LONGEST_LINE], keep="\t") for line in around),
+        "\n".join(source["lines"]),
         "python",
         line_numbers=True,
-        start_line=first,
-        highlight_lines={number},
+        start_line=source["first"],
+        highlight_lines={frame["number"]} if frame is not None else set(),
     )

@@ -15,6 +15,8 @@ from peakline.text.terminal import Marks, cells, cut_end, cut_middle
 # With less room, the called operator is left out.
 _LEAST_ROOM_OF_VIA = 12
 _LEAST_ROOM_OF_FUNCTION = 8
+_LEAST_ROOM_OF_CODE = 12
+_GAP = 2
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,10 @@ class CodeLine:
     function: str = ""
     via: str = ""
     more_via: int = 0
+    caller: str = ""  # the line of the program that led to a library's line
+    more_callers: int = 0
+    code: str = ""  # what is written there
+    is_changed: bool = False  # unknown, because the file was changed since the program began
 
     @property
     def folders(self) -> str:
@@ -53,7 +59,7 @@ def line_of_cell(cell: str | CodeLine | Mapping[str, Any]) -> CodeLine:
         return cell
     if isinstance(cell, str):
         return CodeLine(function=cell)
-    called = {"via": cell["via"], "more_via": cell["more_via"]}
+    called = {name: cell[name] for name in ("via", "more_via", "caller", "more_callers")}
     line = cell["line"]
     return CodeLine(**line, **called) if line else CodeLine(function=cell["text"], **called)
 
@@ -73,6 +79,23 @@ def fitted(line: CodeLine, room: int, marks: Marks) -> list[tuple[str, str]]:
         if found.columns <= room:
             return found.styled(marks)
     return _squeezed(line, room, marks.gap).styled(marks)
+
+
+def code_of(line: CodeLine, room: int, marks: Marks) -> list[tuple[str, str]]:
+    """Return what is written at a line, and who led to it, in at most `room` columns.
+
+    Empty where nothing is known, or there is no room.
+    """
+    code = "(the file was changed after the program began)" if line.is_changed else line.code
+    more = f", +{line.more_callers} more" if line.more_callers else ""
+    caller = f"called from {line.caller}{more}" if line.caller else ""
+    left = room - cells(caller) - _GAP * bool(caller)
+    if left < min(cells(code), _LEAST_ROOM_OF_CODE):
+        left, caller = room, ""
+    shown = cut_end(marks.shown(code), left, marks.gap) if left >= _LEAST_ROOM_OF_CODE else ""
+    gap = " " * _GAP * bool(shown and caller)
+    pieces = [(shown, "dim"), (gap, ""), (marks.shown(caller), "dim")]
+    return [piece for piece in pieces if piece[0]]
 
 
 @dataclass(frozen=True)

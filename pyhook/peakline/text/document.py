@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TextIO
 
 from peakline.base.output import write_report
-from peakline.text.code_lines import fitted, line_of_cell, text_of_cell
+from peakline.text.code_lines import CodeLine, code_of, fitted, line_of_cell, text_of_cell
 from peakline.text.terminal import Marks, Terminal, cells, cut_end, cut_middle
 from peakline.text.tree import tree_table
 
@@ -22,6 +22,7 @@ Line = list[Piece]
 _GAP = 2  # columns between two cells
 _FACT_GAP = 3  # behind the names of facts in a list
 _LEAST_ROOM = 40  # of the last column: with less, columns of numbers are left out
+_CODE_OF_TREE = 32  # columns for code behind the lines of a tree
 _LEAST_WIDTH = 12  # of a shortened column
 _HEAVY_SHARE, _LARGE_SHARE = 0.25, 0.05
 _STYLES = {"heading": "bold", "warning": "red", "answer": "bold", "plain": ""}
@@ -173,6 +174,9 @@ def _table(table: Mapping[str, Any], layout: Layout) -> Iterator[Line]:
     if layout.is_terminal and "tree" in table and "," not in table["columns"][-1]["head"]:
         table = tree_table(table, layout.marks)
     shown = _fitting(table, layout)
+    if layout.is_terminal and any("guide" in row for row in table["rows"]):
+        left = layout.room - table["indent"] - _total(shown[:-1]) - 2 * _GAP - _CODE_OF_TREE
+        shown[-1] = replace(shown[-1], width=max(_LEAST_ROOM, min(shown[-1].width, left)))
     yield from _heads(shown, table["indent"])
     for row in table["rows"]:
         yield from _row(row, shown, table["indent"], layout)
@@ -273,7 +277,7 @@ def _natural(
 
 
 def _columns_of(cell: Any, layout: Layout) -> int:
-    if isinstance(cell, Mapping) and "lines" in cell:
+    if _is_list(cell):
         return max(cells(line["text"]) for line in cell["lines"])
     is_line = layout.is_terminal and not isinstance(cell, str)
     return line_of_cell(cell).columns if is_line else cells(text_of_cell(cell))
@@ -293,15 +297,31 @@ def _row(
     row: Mapping[str, Any], columns: Sequence[_Column], indent: int, layout: Layout
 ) -> Iterator[Line]:
     parts = [_cell(row, column, layout) for column in columns]
+    last = row["cells"][columns[-1].number]
+    has_code = layout.is_terminal and not isinstance(last, str) and not _is_list(last)
+    code = line_of_cell(last) if has_code else CodeLine()
+    if "guide" in row:  # of a tree: behind its line
+        used = sum(cells(text) for text, _ in parts[-1][0])
+        room = layout.room - indent - _total(columns[:-1]) - used - 2 * _GAP
+        parts[-1][0] += [(" " * _GAP, ""), *code_of(code, room, layout.marks)]
     for number in range(max(map(len, parts))):
         yield _joined([one[number] if number < len(one) else [] for one in parts], columns, indent)
+    if "guide" not in row:
+        begin = indent + columns[0].width + _GAP
+        pieces = code_of(code, layout.room - begin, layout.marks)
+        yield from [[(" " * begin, ""), *pieces]] if pieces else []
+
+
+def _is_list(cell: Any) -> bool:
+    """Return whether a cell has several lines of text, not one line of code."""
+    return isinstance(cell, Mapping) and "lines" in cell
 
 
 def _cell(row: Mapping[str, Any], column: _Column, layout: Layout) -> list[Line]:
     """Return the lines of a cell."""
     cell = row["cells"][column.number]
     style = "dim" if row.get("is_dim") else _style_of(row, column)
-    if isinstance(cell, Mapping) and "lines" in cell:
+    if _is_list(cell):
         return [[(line, style)] for line in _wrapped_lines(cell["lines"], column.width, layout)]
     if layout.is_terminal and not isinstance(cell, str):
         guide = row.get("guide", "")[-(column.width // 2) :]

@@ -7,7 +7,7 @@ the first row that is no folded frame has the numbers.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from peakline.text.code_lines import CodeLine
@@ -36,11 +36,14 @@ def continues(
     return bool(child["count"] == nodes[index]["count"] and child["bytes"] == nodes[index]["bytes"])
 
 
-def code_of(frame: Mapping[str, Any]) -> CodeLine:
+def line_of_frame(frame: Mapping[str, Any]) -> CodeLine:
     """Return the line of a frame."""
     if not frame["path"]:
         return CodeLine(function=frame["text"])
-    return CodeLine(path=frame["path"], number=frame["number"], function=frame["function"])
+    source = frame["source"] or {"lines": [], "is_changed": False}
+    code = source["lines"][frame["number"] - source["first"]].strip() if source["lines"] else ""
+    line = CodeLine(path=frame["path"], number=frame["number"], function=frame["function"])
+    return replace(line, code=code, is_changed=source["is_changed"])
 
 
 @dataclass(frozen=True)
@@ -124,7 +127,7 @@ def _lines_of(
     if node["folded"]:
         yield CodeLine(function=f"{marks.gap} {node['folded']}"), True
     if node["frame"] is not None:
-        yield code_of(frames[node["frame"]]), False
+        yield line_of_frame(frames[node["frame"]]), False
 
 
 def _left_out(node: Mapping[str, Any], guide: str, marks: Marks) -> dict[str, Any]:

@@ -24,6 +24,10 @@ BlockRow row_by_line(StackLookup& stacks, const BlockGroup& block) {
     }
     if (stacks.choice() == FrameChoice::kCaller) {
         row.via = via_of(stacks, block.context, stack, chosen);
+        if (const auto caller = stacks.caller_index(stack, chosen)) {
+            const Location line = location_of(stacks.definitions(), stack.frames[*caller]);
+            row.caller = line.file + ":" + std::to_string(line.line);
+        }
     }
     return row;
 }

@@ -30,7 +30,8 @@ struct Label {
 };
 
 // Bytes of a row by the code that allocated them below its line: an operator of torch
-// ("aten::addmm"), or a passed-over line ("adamw.py:130 (_init_group)"). Empty: unknown.
+// ("aten::addmm"), or a passed-over line ("adamw.py:130 (_init_group)"). Or by the line of the
+// program above a library's line ("/project/train.py:27"). Empty: unknown.
 struct ViaPart {
     std::string name;
     uint64_t bytes = 0;

@@ -185,6 +185,12 @@ bool is_hidden_file(const FramePolicy& policy, const std::string& file) {
     return !in_packages.empty() || matches_any(kNotUserCode, file) || is_inductors_file(file);
 }
 
+bool is_users_file(const std::string& file) {
+    FramePolicy only_users;
+    only_users.choice = FrameChoice::kUser;
+    return !file.empty() && !is_hidden_file(only_users, file);
+}
+
 bool passes_over_function(const FramePolicy& policy,
                           const std::string& file,
                           std::string_view function) {

@@ -51,6 +51,9 @@ bool passes_over_function(const FramePolicy& policy,
                           const std::string& file,
                           std::string_view function);
 
+// Whether the file is of the program itself, by --frame user.
+bool is_users_file(const std::string& file);
+
 // Whether the frame is of an installed package and only passes a call on; independent of the
 // policy.
 bool is_wrapper(const std::string& file, std::string_view function);

@@ -82,6 +82,25 @@ StackLookup::Seen StackLookup::seen(uint32_t frame_id) {
     return passes_on ? Seen::kPassedOver : seen;
 }
 
+bool StackLookup::is_users(uint32_t frame_id) {
+    const uint32_t file = definitions_.python_frames[frame_id].file;
+    if (file >= own_files_.size()) {
+        own_files_.resize(file + 1);
+    }
+    std::optional<bool>& known = own_files_[file];
+    known = known ? known : is_users_file(definitions_.strings[file]);
+    return *known;
+}
+
+std::optional<size_t> StackLookup::caller_index(const ContinuedStack& stack, size_t index) {
+    for (size_t i = index; i < stack.frames.size(); ++i) {
+        if (is_users(stack.frames[i])) {
+            return i == index ? std::nullopt : std::optional(i);
+        }
+    }
+    return std::nullopt;
+}
+
 size_t StackLookup::chosen_index(const ContinuedStack& stack) {
     const auto chosen =
         std::find_if(stack.frames.begin(), stack.frames.end(), [this](uint32_t frame) {

@@ -55,6 +55,8 @@ public:
     // The index of the frame that reports show for a stack with frames: see FramePolicy. The leaf
     // when all are hidden.
     size_t chosen_index(const ContinuedStack& stack);
+    // The innermost frame of the program itself behind `index`, if that frame is of a library.
+    std::optional<size_t> caller_index(const ContinuedStack& stack, size_t index);
     FrameChoice choice() const { return policy_.choice; }
     bool shows_native() const { return policy_.shows_native; }
     // All shown frames from leaf to root: without those hidden by --hide and, with --frame user,
@@ -64,13 +66,15 @@ public:
 private:
     enum class Seen : unsigned char { kNo, kShown, kPassedOver, kHidden };
     Seen seen(uint32_t frame_id);
+    bool is_users(uint32_t frame_id);
 
     const Definitions& definitions_;
     FramePolicy policy_;
     NativeSymbols symbols_;
     bool has_several_models_;
     std::optional<PhaseRules> phase_rules_;
-    std::vector<Seen> seen_files_;  // by string id
+    std::vector<Seen> seen_files_;                // by string id
+    std::vector<std::optional<bool>> own_files_;  // the same
 };
 
 }  // namespace peakline::report

@@ -20,7 +20,7 @@ void put_for_programs(JsonWriter& json, const PathDisplay& paths, const Advice& 
     json.field("saves_bytes", advice.saves_bytes).field("exact", advice.is_exact);
     json.field("held_bytes", advice.held_bytes);
     json.text_or_null("key", label_text(paths, advice.line));
-    put_location_of(json, {advice.line});
+    put_location_of(json, paths, {advice.line});
     json.key("other_keys").begin_array();
     for (const Label& line : advice.other_lines) {
         json.value(label_text(paths, line));

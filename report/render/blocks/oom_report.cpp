@@ -93,6 +93,7 @@ void put_rows(Document& document, const OomReport& report, const char* key, cons
                                      percent_cell(row.share),
                                      count_cell(row.count),
                                      line_cell(report.paths, {row.labels.front()})}),
+                        report.paths,
                         row.labels);
         table.end();
     }

@@ -94,8 +94,8 @@ void put_rows(Document& document,
                                         count_cell(rows[i]->count),
                                         line_cell(report.paths, rows[i]->labels, rows[i]->via)});
         put_keys(json, report.paths, rows[i]->labels);
-        put_location_of(json, rows[i]->labels);
-        put_via(json, rows[i]->via);
+        put_location_of(json, report.paths, rows[i]->labels);
+        put_parts(json, "via", rows[i]->via);
         table.end();
     }
     table.leave_out(rows.size() - shown, "more rows");

@@ -11,10 +11,13 @@
 namespace peakline::report {
 namespace {
 
-void put_stack(JsonWriter& json, const char* key, const std::vector<Location>& stack) {
+void put_stack(JsonWriter& json,
+               const PathDisplay& paths,
+               const char* key,
+               const std::vector<Location>& stack) {
     json.key(key).begin_array();
     for (const Location& location : stack) {
-        put_location(json, location);
+        put_location(json, paths, location);
     }
     json.end_array();
 }
@@ -33,11 +36,11 @@ void put_facts(JsonWriter& json, const TensorsReport& report, const TensorRow& r
     json.field("allocated_seconds", report.reader.seconds(facts.alloc_tick)).key("freed_seconds");
     facts.free_event != kNeverFreed ? json.value(report.reader.seconds(facts.free_tick))
                                     : json.null();
-    put_stack(json, "create_stack", row.create_stack);
+    put_stack(json, report.paths, "create_stack", row.create_stack);
     if (row.release_stack.empty()) {
         json.key("release_stack").null();
     } else {
-        put_stack(json, "release_stack", row.release_stack);
+        put_stack(json, report.paths, "release_stack", row.release_stack);
     }
 }
 

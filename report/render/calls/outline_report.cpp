@@ -46,7 +46,7 @@ void put_rows(JsonWriter& json, const PathDisplay& paths, const OutlineRows& row
         json.field("bytes", row.bytes).field("count", row.count);
         json.field("median_bytes", row.median_bytes).field("backward_bytes", row.backward_bytes);
         if (is_by_line) {
-            put_location_of(json, row.labels);
+            put_location_of(json, paths, row.labels);
         }
         json.end_object();
     }

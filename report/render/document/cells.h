@@ -69,10 +69,11 @@ Cell cell_or_dash(const std::optional<Value>& value, Make make) {
 }
 
 // A row of code. Programs get its text. People see its file, line and function, each shortened
-// separately in a narrow column, and the first of `via`. See document.h.
+// separately in a narrow column, and the first of `via` and `callers`. See document.h.
 Cell line_cell(const PathDisplay& paths,
                const std::vector<Label>& labels,
-               const std::vector<ViaPart>& via = {});
+               const std::vector<ViaPart>& via = {},
+               const std::vector<ViaPart>& callers = {});
 
 // Several lines for people. A whole line, for example a line of code, is never wrapped.
 struct CellLine {

@@ -11,8 +11,10 @@
 //   {"gap": true}: an empty line on a terminal
 // A table of stacks also has a field "tree", see render/table/stack_tree.cpp.
 // A cell is a text; for a line of code it is {"text", "line": null | {"before", "path", "number",
-// "function"}, "via", "more_via"}, for several lines {"lines": [{"text", "is_whole"}]}. All texts
-// are printable. A Document has one of the two forms and drops the parts of the other one.
+// "function", "code", "is_changed"}, "via", "more_via", "caller", "more_callers"}; for several
+// lines
+// {"lines": [{"text", "is_whole"}]}. All texts are printable. A Document has one of the two forms
+// and drops the parts of the other one.
 #pragma once
 
 #include <cstdint>

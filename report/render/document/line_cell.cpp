@@ -2,6 +2,7 @@
 
 #include "cells.h"
 #include "report/render/format/printable.h"
+#include "report/symbols/frame_names.h"
 
 namespace peakline::report {
 namespace {
@@ -34,14 +35,16 @@ void put_line(JsonWriter& json, const PathDisplay& paths, const std::vector<Labe
     json.field(
         "function",
         printable(location.function + (after.empty() ? "" : " | " + label_text(paths, after))));
-    json.end_object();
+    json.field("code", printable(code_at(paths, location)));
+    json.field("is_changed", is_changed_since(paths, location)).end_object();
 }
 
 }  // namespace
 
 Cell line_cell(const PathDisplay& paths,
                const std::vector<Label>& labels,
-               const std::vector<ViaPart>& via) {
+               const std::vector<ViaPart>& via,
+               const std::vector<ViaPart>& callers) {
     Cell made = cell(label_text(paths, labels));
     JsonWriter json;
     json.begin_object().field("text", printable(std::get<std::string>(made.value)));
@@ -49,6 +52,9 @@ Cell line_cell(const PathDisplay& paths,
     const bool has_via = !via.empty() && !via.front().name.empty();
     json.field("via", has_via ? printable(via.front().name) : std::string());
     json.field("more_via", has_via ? uint64_t{via.size() - 1} : uint64_t{0});
+    const bool has_caller = !callers.empty() && !callers.front().name.empty();
+    json.field("caller", has_caller ? printable(file_name_of(callers.front().name)) : "");
+    json.field("more_callers", has_caller ? uint64_t{callers.size() - 1} : uint64_t{0});
     made.parts = json.end_object().take();
     return made;
 }

@@ -2,8 +2,19 @@
 
 #include "report/attribute/stacks/frame_policy.h"
 #include "report/symbols/frame_names.h"
+#include "report/symbols/source_code.h"
 
 namespace peakline::report {
+
+std::string code_at(const PathDisplay& display, const Location& location) {
+    const bool is_line = display.code != nullptr && !location.is_native && location.line != 0;
+    return is_line ? std::string(display.code->line(location.file, location.line)) : std::string();
+}
+
+bool is_changed_since(const PathDisplay& display, const Location& location) {
+    return display.code != nullptr && !location.is_native && location.line != 0 &&
+           display.code->is_changed(location.file);
+}
 
 std::string display_path(const PathDisplay& display, const std::string& path) {
     if (display.full_paths) {

@@ -1,6 +1,7 @@
 // Shows paths, shortened where the reader knows the rest.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,10 +10,18 @@
 
 namespace peakline::report {
 
+class SourceCode;
+
 struct PathDisplay {
     bool full_paths = false;
-    std::string working_directory;  // of the reader; empty: unknown
+    std::string working_directory;                // of the reader; empty: unknown
+    std::shared_ptr<const SourceCode> code = {};  // of the trace; empty: no code is shown
 };
+
+// The code of a line; empty: unknown, or no line of Python.
+std::string code_at(const PathDisplay& display, const Location& location);
+// Whether that is unknown because the file was changed since the program began.
+bool is_changed_since(const PathDisplay& display, const Location& location);
 
 // Shortens a path below a site-packages directory to the part after it, and one below the working
 // directory to the relative path. Other paths stay unchanged.

@@ -27,7 +27,7 @@ void put_holders(JsonWriter& json, const std::vector<GrowthHolder>& holders) {
 // Writes the fields that all rows of this report have.
 void put_labels(JsonWriter& json, const LeaksReport& report, const std::vector<Label>& labels) {
     put_keys(json, report.paths, labels);
-    put_location_of(json, labels);
+    put_location_of(json, report.paths, labels);
 }
 
 Column key_column(const LeaksReport& report) {
@@ -125,7 +125,7 @@ void put_following(Document& document, const LeaksReport& report) {
                  put_moment(json, report, "first", row.fit.sample);
                  json.key("inputs").begin_object();
                  json.field("key", label_text(report.paths, inputs.line));
-                 put_location_of(json, {inputs.line});
+                 put_location_of(json, report.paths, {inputs.line});
                  json.end_object();
                  table.end();
              });
@@ -167,7 +167,7 @@ void put_reserved_rows(Document& document,
                                                  cell(pools_text(report, row)),
                                                  line_cell(report.paths, {row.line}),
                                                  cell(row.pools.size())});
-                 put_location_of(json, {row.line});
+                 put_location_of(json, report.paths, {row.line});
                  json.key("streams").begin_array();
                  for (const uint32_t stream : row.streams) {
                      json.value(stream_text(report.reader.definitions(), stream));

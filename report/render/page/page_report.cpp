@@ -10,10 +10,13 @@
 #include "page_map_json.h"
 #include "page_numbers.h"
 #include "page_refused.h"
+#include "report/attribute/stacks/frame_policy.h"
 #include "report/render/advice/advise_report.h"
 #include "report/render/calls/phases_report.h"
 #include "report/render/format/device_json.h"
 #include "report/render/format/json_writer.h"
+#include "report/render/format/printable.h"
+#include "report/render/format/source_json.h"
 #include "report/render/table/run_facts.h"
 #include "report/render/table/table_report.h"
 #include "report/trace/file/trace_error.h"
@@ -25,7 +28,8 @@ namespace {
 
 // A map of every event may take one in so many bytes of the page.
 constexpr uint64_t kShareOfMap = 2;
-constexpr uint64_t kLeastOfLargest = 4;    // advice covers a quarter of the largest category
+constexpr uint64_t kLeastOfLargest = 4;  // advice covers a quarter of the largest category
+constexpr size_t kMostSources = 400;
 constexpr uint64_t kBytesOfMapChange = 9;  // compressed; half of the changes are blocks
 
 class PageWriter {
@@ -61,6 +65,7 @@ public:
         put_refused();
         put_page_map(json_, {reader_, options_, page_, stacks_});
         put_names();
+        put_sources();
         json_.key("phases").embed(document_of<PhasesReport>(
             OutputForm::kJson, put_phases, {reader_, selection_, page_.phases, page_.chosen, 0}));
         put_columns(coded, &file.columns);
@@ -130,7 +135,7 @@ private:
             json_.field("free_bytes", request.free_bytes);
             json_.field("key", label_text(options_.paths, label));
             if (!label.frames.empty()) {
-                put_place(label.frames.front());
+                put_line(label.frames.front());
             }
             json_.field("level_bytes", one.level_bytes).key("reserved_bytes");
             one.reserved_bytes ? json_.value(*one.reserved_bytes) : json_.null();
@@ -155,6 +160,29 @@ private:
         json_.field("path", location.file).field("line", location.line);
         json_.field("function",
                     location.qualified_name.empty() ? location.function : location.qualified_name);
+        const std::string code = code_at(options_.paths, location);
+        if (!code.empty()) {
+            json_.field("code", printable(code));
+        } else if (is_changed_since(options_.paths, location)) {
+            json_.field("is_changed", true);
+        }
+    }
+
+    // A line of a table: of one of the program itself, the page has the lines around it, too.
+    void put_line(const Location& location) {
+        put_place(location);
+        if (shown_.size() < kMostSources && is_users_file(location.file)) {
+            shown_.try_emplace(location.file + ":" + std::to_string(location.line), location);
+        }
+    }
+
+    void put_sources() {
+        json_.key("sources").begin_object();
+        for (const auto& [key, location] : shown_) {
+            json_.key(key);
+            put_source(json_, options_.paths, location);
+        }
+        json_.end_object();
     }
 
     void put_names() {
@@ -170,7 +198,7 @@ private:
         for (const Label& label : names.lines) {
             json_.begin_object().field("key", label_text(options_.paths, label));
             if (!label.frames.empty()) {
-                put_place(label.frames.front());
+                put_line(label.frames.front());
             }
             json_.end_object();
         }
@@ -203,6 +231,7 @@ private:
     const Selection& selection_;
     const Page& page_;
     StackLookup& stacks_;
+    std::map<std::string, Location> shown_;  // lines of the program itself, by path and number
     JsonWriter json_;
 };
 

@@ -8,6 +8,7 @@
 #include "report/render/format/format_bytes.h"
 #include "report/render/format/printable.h"
 #include "report/render/format/shown_count.h"
+#include "report/render/format/source_json.h"
 #include "report/views/blocks/stack_tree.h"
 
 namespace peakline::report {
@@ -21,11 +22,12 @@ void put_frame(JsonWriter& json, const PathDisplay& paths, const TreeFrame& fram
     json.begin_object();
     json.field("text",
                printable(location.file.empty() ? location.function : label_text(paths, label)));
-    // Not made printable: the path opens the file and is not shown.
-    json.field("file", is_python ? location.file : std::string());
+    json.field("file", is_python ? printable(location.file) : std::string());
     json.field("path", is_python ? printable(display_path(paths, location.file)) : std::string());
     json.field("number", location.line).field("function", printable(location.function));
     json.field("qualified_name", printable(location.qualified_name));
+    json.key("source");
+    put_source(json, paths, location);
     json.field("is_passed_over", frame.is_passed_over);
     json.field("is_import", frame.is_import).end_object();
 }

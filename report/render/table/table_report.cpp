@@ -32,15 +32,16 @@ void put_row(DocumentTable& table, const TableReport& report, const TableRow& ro
                                     bytes_cell(row.cumulative_bytes),
                                     bytes_cell(row.median_bytes),
                                     cell(row.count),
-                                    line_cell(report.paths, row.labels, row.via)});
+                                    line_cell(report.paths, row.labels, row.via, row.callers)});
     json.field("backward_bytes", row.backward_bytes).field("share", row.share);
     put_keys(json, report.paths, row.labels);
-    put_location_of(json, row.labels);
-    put_via(json, row.via);
+    put_location_of(json, report.paths, row.labels);
+    put_parts(json, "via", row.via);
+    put_parts(json, "callers", row.callers);
     if (const std::optional<size_t> key = key_of_stacks(report.selection)) {
         json.key("stack").begin_array();
         for (const Location& location : row.labels[*key].frames) {
-            put_location(json, location);
+            put_location(json, report.paths, location);
         }
         json.end_array();
     }
@@ -100,21 +101,22 @@ void put_devices(JsonWriter& json, const TableReport& report) {
 
 }  // namespace
 
-void put_location(JsonWriter& json, const Location& location) {
+void put_location(JsonWriter& json, const PathDisplay& paths, const Location& location) {
     json.begin_object().field("file", location.file).key("line");
     location.line != 0 ? json.value(location.line) : json.null();
     json.key("function");
     location.function.empty() ? json.null() : json.value(location.function);
     json.key("qualified_name");
     location.qualified_name.empty() ? json.null() : json.value(location.qualified_name);
+    json.text_or_null("code", printable(code_at(paths, location)));
     json.field("native", location.is_native).end_object();
 }
 
-void put_location_of(JsonWriter& json, const std::vector<Label>& labels) {
+void put_location_of(JsonWriter& json, const PathDisplay& paths, const std::vector<Label>& labels) {
     json.key("location");
     const Location* const location = location_of_labels(labels);
     if (location != nullptr && std::ranges::none_of(labels, is_cause)) {
-        put_location(json, *location);
+        put_location(json, paths, *location);
     } else {
         json.null();
     }
@@ -135,14 +137,14 @@ void put_out_of_memory(JsonWriter& json, const TableReport& report) {
     if (frames.empty()) {
         json.null();
     } else {
-        put_location(json, frames.front());
+        put_location(json, report.paths, frames.front());
     }
     json.end_object();
 }
 
-void put_via(JsonWriter& json, const std::vector<ViaPart>& via) {
-    json.key("via").begin_array();
-    for (const ViaPart& part : via) {
+void put_parts(JsonWriter& json, const char* name, const std::vector<ViaPart>& parts) {
+    json.key(name).begin_array();
+    for (const ViaPart& part : parts) {
         json.begin_object().key("name");
         part.name.empty() ? json.null() : json.value(part.name);
         json.field("bytes", part.bytes).field("count", part.count).end_object();

@@ -61,15 +61,15 @@ void put_health(JsonWriter& json, const TraceReader& reader, const TraceHealth& 
 // The same; people get sentences about it.
 void put_health(Document& document, const TraceReader& reader, const TraceHealth& health);
 // Fields of an open object that describe `location`; null where unknown.
-void put_location(JsonWriter& json, const Location& location);
+void put_location(JsonWriter& json, const PathDisplay& paths, const Location& location);
 // The field "location" of an open object, from a row's labels; null when none is a frame.
-void put_location_of(JsonWriter& json, const std::vector<Label>& labels);
+void put_location_of(JsonWriter& json, const PathDisplay& paths, const std::vector<Label>& labels);
 // The field `out_of_memory` of an open object: null when every request was served.
 void put_out_of_memory(JsonWriter& json, const TableReport& report);
 // The line about the refused request; empty when every request was served.
 std::string out_of_memory_text(const TableReport& report);
 // The field "via" of a row: its bytes by the operators or lines that requested them.
-void put_via(JsonWriter& json, const std::vector<ViaPart>& via);
+void put_parts(JsonWriter& json, const char* name, const std::vector<ViaPart>& parts);
 // Lines about missing parts, after a text report; empty when nothing is missing.
 std::string health_text(const TraceHealth& health);
 // The line about native functions without names; empty when all have one.

@@ -38,6 +38,9 @@ public:
             case SummaryType::kOutline:
                 out_.outline.assign(record.body.begin(), record.body.end());
                 return true;
+            case SummaryType::kSources:
+                out_.sources.assign(record.body.begin(), record.body.end());
+                return true;
             default:  // records of totals, of checkpoints, or of a newer minor version
                 return totals_.decode(static_cast<SummaryType>(record.type), cursor);
         }

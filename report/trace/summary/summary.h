@@ -50,7 +50,8 @@ struct Summary {
     uint64_t bytes_dropped = 0;
     // As written; valid if TraceReader::whole_totals() returns them.
     std::optional<RecordedTotals> totals;
-    std::vector<unsigned char> outline;  // the body of its record, see writer/stored_outline.h
+    // The bodies of records that were added, see writer/added_record.h.
+    std::vector<unsigned char> outline, sources;
 };
 
 // False when a record is shorter than its fields or out of bounds.

@@ -10,10 +10,9 @@
 
 namespace peakline::report {
 
-// Appends `json`, the result of `Trace.outline()`, to a closed trace that has every event. False
-// when the trace takes none: it is packed, bounded or still written, has one already, or `json` is
-// too large for a chunk. A concurrent reader sees the trace with it or without it. Throws
-// TraceError when the trace cannot be read or written.
+// Adds `json`, the result of `Trace.outline()`, to a closed trace that has every event: see
+// add_record(). False also when it has one already. Throws TraceError when the trace cannot be read
+// or written.
 bool store_outline(const std::string& path, const std::string& json);
 
 // Returns the stored outline; nullopt when there is none or a peakline with another version stored

@@ -22,6 +22,7 @@ struct OpenRow {
     TableRow row;
     std::vector<CountedValue> blocks;
     ViaBytes via;
+    ViaBytes callers;
 };
 
 class TableBuilder {
@@ -39,6 +40,7 @@ public:
         open.row.count += group.count;
         open.row.backward_bytes += row.through_forward ? bytes : 0;
         open.via.add(row.via, bytes, group.count);
+        open.callers.add(row.caller, bytes, group.count);
         untraced_bytes_ += is_untraced(keys_.stacks(), group) ? bytes : 0;
     }
 
@@ -59,6 +61,7 @@ private:
         size_t row = 0;
         bool through_forward = false;
         std::string via;
+        std::string caller;
     };
 
     const RowOfGroup& row_of(const BlockGroup& group) {
@@ -72,7 +75,8 @@ private:
         if (is_new) {
             rows_.emplace_back().row.labels = std::move(keyed.labels);
         }
-        known->second = {at->second, keyed.through_forward, std::move(keyed.via)};
+        known->second = {
+            at->second, keyed.through_forward, std::move(keyed.via), std::move(keyed.caller)};
         return known->second;
     }
 
@@ -89,6 +93,7 @@ std::vector<TableRow> TableBuilder::take_rows() {
     rows.reserve(rows_.size());
     for (OpenRow& open : rows_) {
         open.row.via = open.via.take();
+        open.row.callers = open.callers.take();
         open.row.median_bytes = median_of(open.blocks);
         rows.push_back(std::move(open.row));
     }

@@ -19,6 +19,7 @@ struct TableRow {
     uint64_t backward_bytes = 0;   // the part the autograd engine made for this forward line
     double share = 0;              // of the table's total, 0 to 1
     std::vector<ViaPart> via;      // the bytes by the operator that allocated them; may be empty
+    std::vector<ViaPart> callers;  // the bytes of a library's line by that of the program
 };
 
 struct Table {

@@ -1,4 +1,5 @@
-// Sums the bytes of a row by the operator that allocated them below its line. Pure aggregation.
+// Sums the bytes of a row by the operator that allocated them below its line, or by the line that
+// led there. Pure aggregation.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ namespace peakline::report {
 class ViaBytes {
 public:
     void add(const std::string& name, uint64_t bytes, uint64_t count);
-    // Largest first. Empty when no operator is known: then the row has no such parts.
+    // Largest first. Empty when none is known: then the row has no such parts.
     std::vector<ViaPart> take();
 
 private:

@@ -11,10 +11,7 @@ namespace peakline::report {
 namespace {
 
 bool is_users(const Location& location) {
-    FramePolicy only_users;
-    only_users.choice = FrameChoice::kUser;
-    return !location.is_native && !location.file.empty() &&
-           !is_hidden_file(only_users, location.file);
+    return !location.is_native && is_users_file(location.file);
 }
 
 Location named_location(std::string name) {

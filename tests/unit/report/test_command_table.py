@@ -53,9 +53,11 @@ def test_table_json_has_every_documented_field():
             "line": 41,
             "function": "forward",
             "qualified_name": "Attention.forward",
+            "code": None,
             "native": False,
         },
         "via": [],
+        "callers": [],
     }
     assert table["rows"][1]["key"] == "/project/model.py:40 (forward)"
     assert result.stderr == ""

@@ -121,6 +121,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         " if peakline run receives it, for all ranks. The program continues",
     )
     parser.add_argument(
+    parser.add_argument(
+        "--no-source",
+        action="store_true",
+        help="Keep no line of the program's files in the trace (by default those that reports"
+        " show)",
+    )
         "--html", action="store_true", help="Also write the page of peakline html, beside the trace"
     )
     parser.add_argument(
@@ -153,8 +159,9 @@ def options_of(args: argparse.Namespace) -> RunOptions:
     elif args.code is not None:
         program = ["-c", *args.code]
     names = (
-        "python output force simulate world assume max_value_reads allow_writes blank_weights steps"
-        " hold backend stacks frees cpu keep mode no_command report_on_signal html quiet top"
+        "python output force simulate world assume max_value_reads allow_writes"
+        " blank_weights steps hold backend stacks frees cpu keep mode no_command no_source"
+        " report_on_signal html quiet top"
     )
     return RunOptions(
         program=program,

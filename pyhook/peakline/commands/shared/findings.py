@@ -29,6 +29,6 @@ def fault_line(trace: Trace, event_count: int) -> str:
         size = one["saves_bytes"] or one["held_bytes"]
         if one["kind"] == "fault" and size * SHARE_SHOWN >= document["peak_bytes"]:
             title = f"{one['title'][0].lower()}{one['title'][1:]}"
-            where = f" at {location_of(one, trace)}" if one["key"] else ""
+            where = f" at {location_of(one)}" if one["key"] else ""
             return f"{size_of(size)} of the peak: {title}{where}"
     return ""

@@ -20,6 +20,7 @@ class Location:
     function: str
     qualified_name: str = ""
     native: bool = False
+    code: str | None = None
 
     def __str__(self) -> str:
         """Return the frame as tables write it."""
@@ -28,7 +29,7 @@ class Location:
 
 @dataclass(frozen=True)
 class Via:
-    """The part of a row that one operator, or inner line, requested."""
+    """The part of a row that one operator, inner line, or line of the program requested."""
 
     name: str | None
     bytes: int
@@ -49,6 +50,7 @@ class TableRow:
     share: float
     location: Location | None
     via: tuple[Via, ...]
+    callers: tuple[Via, ...] = ()
     stack: tuple[Location, ...] = ()
 
 
