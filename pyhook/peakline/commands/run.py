@@ -96,6 +96,7 @@ def run_and_report(options: RunOptions, plan: Plan, misplaced_words: Sequence[st
             guards_checkpoints=plan.guards_checkpoints,
             notes_reads=bool(options.simulate) and not plan.recorded,
             shows_reads=not options.quiet,
+            device_group=options.device_group,
         ):
             kills = kernel_kills()
             reports = SignalReports(notes) if options.report_on_signal else None
@@ -125,10 +126,10 @@ def run_and_report(options: RunOptions, plan: Plan, misplaced_words: Sequence[st
             paths = find_traces(plan.run_id, plan.output, started)
             with failing_alone("ranks will be compared without their outlines"):
                 store_outlines(paths)
-            if options.assume:
             if not options.no_source:
                 with failing_alone("reports will read the program's files as they are then"):
                     store_sources_of(paths)
+            if options.assume:
                 with failing_alone("the matches of --assume are unknown"):
                     after_run.report_unmatched(paths, options.assume)
             page = (

@@ -16,6 +16,7 @@ from peakline.api import assumptions
 from peakline.base.engine import recorder
 from peakline.base.files import TRACE_ENDINGS
 from peakline.base.next_commands import shell_words
+from peakline.launch.device_group import problem_of_group
 from peakline.launch.output_name import problem_of_output
 from peakline.launch.ranks import Ranks, device_count, parse_ranks
 
@@ -38,6 +39,7 @@ class RunOptions:
     output: str = ""
     force: bool = False
     simulate: str = ""
+    device_group: str = ""
     world: int | None = None
     ranks: str = ""
     assume: Sequence[str] = ()
@@ -54,9 +56,9 @@ class RunOptions:
     keep: str = "all"
     mode: str = ""
     no_command: bool = False
+    no_source: bool = False
     report_on_signal: bool = False
     html: bool = False
-    no_source: bool = False
     quiet: int = 0
     top: int = 10
 
@@ -134,6 +136,14 @@ def _problem_of_simulation(options: RunOptions) -> str:
         return "--max-value-reads needs --simulate"
     if options.blank_weights and not options.simulate:
         return "--blank-weights needs --simulate"
+    if options.device_group and not options.simulate:
+        return "--device-group needs --simulate: the processes of a real GPU share it anyway"
+    if options.device_group and options.world is not None:
+        return (
+            "--device-group and --world exclude each other: each machine of a job has its devices"
+        )
+    if problem := problem_of_group(options.device_group):
+        return problem
     return next(filter(None, map(assumptions.problem_of, options.assume)), "")
 
 

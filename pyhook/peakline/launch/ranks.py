@@ -81,6 +81,7 @@ def rank_environment(rank: int, ranks: Ranks, folder: Path) -> dict[str, str]:
         "MASTER_ADDR": "127.0.0.1",
         "PEAKLINE_SIM_RANK_ALONE": "1",
         "PEAKLINE_SIM_JOB": str(folder),
+        "PEAKLINE_SIM_GROUP": str(folder / f"devices{rank // ranks.per_machine}"),
     }
 
 

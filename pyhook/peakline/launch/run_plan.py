@@ -169,6 +169,9 @@ def _set_simulation(plan: Plan, options: RunOptions, torch: TorchInstallation) -
         TRITON_LIBCUDA_PATH=str(folder),
         PEAKLINE_SIM_COMPANION=_values_companion(plan, torch),
     )
+    outer = plan.environment.get("CUDA_VISIBLE_DEVICES")  # it means the devices of this machine
+    if outer is not None:
+        plan.environment["PEAKLINE_SIM_OUTER_VISIBLE"] = outer
     # Kernels that were timed here are the fastest of nothing: a real GPU must not find them.
     tuned = Path(tempfile.gettempdir(), f"torchinductor_simulated_{os.getuid()}")
     plan.environment.setdefault("TORCHINDUCTOR_CACHE_DIR", str(tuned))

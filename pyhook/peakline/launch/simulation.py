@@ -2,7 +2,7 @@
 
 The running program writes two lists: the checkpoints that it made (removed afterwards, see
 preload/simulate/guard/README.md) and, if it is not recorded, the GPU values that it read although
-they do not exist.
+they do not exist. Its processes share the simulated devices through a third file.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, MutableMapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from peakline.base.output import did_you_mean, say
 from peakline.builds.device_profiles import simulated_devices
+from peakline.launch.device_group import file_of_group
 from peakline.launch.written_files import clean_up
 
 _READS_SHOWN = 8
@@ -78,10 +79,19 @@ def notes_of_program(
     notes_reads: bool,
     shows_reads: bool = False,
     quiet: bool = False,
+    device_group: str = "",
 ) -> Iterator[None]:
-    """Give the program the paths of its lists, and process the lists when it has ended."""
-    with tempfile.TemporaryDirectory(prefix="peakline-") as folder:
+    """Give the program the paths of its lists, and process the lists when it has ended.
+
+    `device_group`: programs of other runs with the same name share the devices.
+    """
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="peakline-"))
         writes, reads = Path(folder) / "writes", Path(folder) / "reads"
+        if device_group:
+            group = stack.enter_context(file_of_group(device_group))
+            environment["PEAKLINE_SIM_GROUP"] = str(group)
+        environment.setdefault("PEAKLINE_SIM_GROUP", str(Path(folder) / "devices"))
         if guards_checkpoints:
             environment["PEAKLINE_SIM_WRITES"] = str(writes)
         if notes_reads:

@@ -6,6 +6,7 @@
 
 #include "driver/driver_state.h"
 #include "model/base/log.h"
+#include "model/devices/visible_devices.h"
 
 namespace {
 
@@ -66,7 +67,7 @@ bool attribute_from_profile(CUdevice_attribute attribute, int ordinal, int* valu
             *value = profile.compute_major >= 9 ? 1 : 0;
             return true;
         case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
-            *value = kFirstPciBus + ordinal;
+            *value = kFirstPciBus + device_at(ordinal).index();
             return true;
         default:
             return false;
@@ -134,16 +135,15 @@ bool attribute_of_every_device(CUdevice_attribute attribute, int* value) {
 
 }  // namespace
 
-SIMGPU_API int peakline_sim_find_device(int ordinal, peakline_sim_device* device) {
-    if (!simgpu::World::instance().has_device(ordinal)) {
+SIMGPU_API int peakline_sim_find_device(int index, peakline_sim_device* device) {
+    const simgpu::DeviceSelection& installed = simgpu::World::instance().installed();
+    if (index < 0 || index >= installed.device_count) {
         return 0;
     }
-    const simgpu::DeviceProfile& profile = device_at(ordinal).profile();
+    const simgpu::DeviceProfile& profile = *installed.profile;
     device->name = profile.name;
-    for (int index = 0; index < 16; ++index) {
-        device->uuid[index] = static_cast<unsigned char>(0x51 + 7 * index + ordinal);
-    }
-    device->pci_bus = kFirstPciBus + ordinal;
+    std::snprintf(device->uuid, sizeof device->uuid, "%s", simgpu::uuid_text(index).c_str());
+    device->pci_bus = kFirstPciBus + index;
     device->compute_major = profile.compute_major;
     device->compute_minor = profile.compute_minor;
     return 1;
@@ -172,9 +172,9 @@ SIMGPU_API CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
 SIMGPU_API CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
     SIMGPU_REQUIRE(uuid != nullptr);
     SIMGPU_REQUIRE_DEVICE(device);
-    peakline_sim_device found{};
-    peakline_sim_find_device(device, &found);
-    std::memcpy(uuid->bytes, found.uuid, sizeof found.uuid);
+    unsigned char bytes[sizeof uuid->bytes];
+    simgpu::write_uuid(device_at(device).index(), bytes);
+    std::memcpy(uuid->bytes, bytes, sizeof bytes);
     return CUDA_SUCCESS;
 }
 

@@ -112,7 +112,7 @@ SIMGPU_API CUresult cuMemGetInfo_v2(size_t* free_bytes, size_t* total_bytes) {
         *total_bytes = device.capacity_bytes();
     }
     if (free_bytes != nullptr) {
-        *free_bytes = device.capacity_bytes() - device.used_bytes();
+        *free_bytes = device.capacity_bytes() - device.used_by_all_bytes();
     }
     return CUDA_SUCCESS;
 }

@@ -3,15 +3,18 @@
 
 #include "model/base/support.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include <unistd.h>
 
 #include "driver/driver_state.h"
 #include "model/base/log.h"
+#include "model/devices/device_group.h"
 #include "model/memory/launch_effects.h"
 #include "model/memory/world.h"
 #include "model/ranks/communicator.h"
@@ -36,6 +39,26 @@ LibraryHandle* library_handle(void* handle) {
 bool is_rank_alone() {
     static const char* const text = std::getenv("PEAKLINE_SIM_RANK_ALONE");
     return text != nullptr && std::strcmp(text, "1") == 0;
+}
+
+// This process, those of its group, and one for those that are not simulated. The caller holds the
+// lock.
+std::vector<peakline_sim_process> processes_on(int index) {
+    simgpu::World& world = simgpu::World::instance();
+    std::vector<peakline_sim_process> processes;
+    if (index < 0 || index >= world.installed().device_count) {
+        return processes;
+    }
+    const size_t unknown =
+        simgpu::constant(simgpu::Constant::kOtherProcesses, *world.installed().profile);
+    const simgpu::Device* const device = world.find_by_index(index);
+    processes.push_back({getpid(), device != nullptr ? device->used_bytes() - unknown : 0});
+    processes.push_back({1, unknown});
+    for (const simgpu::ProcessUse& other : simgpu::DeviceGroup::instance().others(index)) {
+        processes.push_back({other.pid, other.bytes});
+    }
+    std::erase_if(processes, [](const peakline_sim_process& one) { return one.bytes == 0; });
+    return processes;
 }
 
 // Null when the stream is being captured: the collective is then a node, and nothing waits.
@@ -186,23 +209,26 @@ SIMGPU_API void peakline_sim_zero_output(void* output, size_t bytes) {
     }
 }
 
-SIMGPU_API int peakline_sim_device_memory(int device, size_t* used_bytes, size_t* capacity_bytes) {
+SIMGPU_API int peakline_sim_device_memory(int index, size_t* used_bytes, size_t* capacity_bytes) {
     simgpu::World& world = simgpu::World::instance();
     const auto lock = world.lock();
-    if (!world.has_device(device)) {
+    if (index < 0 || index >= world.installed().device_count) {
         return CUDA_ERROR_INVALID_DEVICE;
     }
-    *used_bytes = world.device(device).used_bytes();
-    *capacity_bytes = world.device(device).capacity_bytes();
+    *used_bytes = 0;
+    for (const peakline_sim_process& process : processes_on(index)) {
+        *used_bytes += process.bytes;
+    }
+    *capacity_bytes = world.installed().capacity_bytes;
     return CUDA_SUCCESS;
 }
 
-SIMGPU_API size_t peakline_sim_other_processes(int device) {
-    simgpu::World& world = simgpu::World::instance();
-    const auto lock = world.lock();
-    return world.has_device(device)
-               ? simgpu::constant(simgpu::Constant::kOtherProcesses, world.device(device).profile())
-               : 0;
+SIMGPU_API int peakline_sim_processes(int index, peakline_sim_process* processes, int room) {
+    const auto lock = simgpu::World::instance().lock();
+    const std::vector<peakline_sim_process> all = processes_on(index);
+    const size_t shown = std::min(all.size(), static_cast<size_t>(std::max(room, 0)));
+    std::copy_n(all.begin(), shown, processes);
+    return static_cast<int>(all.size());
 }
 
 SIMGPU_API size_t peakline_sim_handle_bytes(int kind) {

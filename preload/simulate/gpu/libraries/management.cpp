@@ -1,11 +1,11 @@
 // NVML (libnvidia-ml.so.1): devices, their names and their memory. No wheel has its header, so the
 // few public types are declared here. Power, clocks and temperature are not modelled.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-
-#include <unistd.h>
+#include <vector>
 
 #include <cuda.h>
 
@@ -90,35 +90,11 @@ bool is_device(const void* handle) {
     return peakline_sim_find_device(to_ordinal(handle), &device) != 0;
 }
 
-// For a handle or ordinal that was checked.
+// For a handle or index that was checked.
 peakline_sim_device device_at(int ordinal) {
     peakline_sim_device device{};
     peakline_sim_find_device(ordinal, &device);
     return device;
-}
-
-void write_uuid(int ordinal, char* text, unsigned length) {
-    const peakline_sim_device device = device_at(ordinal);
-    const unsigned char* const bytes = device.uuid;
-    std::snprintf(text,
-                  length,
-                  "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
-                  bytes[0],
-                  bytes[1],
-                  bytes[2],
-                  bytes[3],
-                  bytes[4],
-                  bytes[5],
-                  bytes[6],
-                  bytes[7],
-                  bytes[8],
-                  bytes[9],
-                  bytes[10],
-                  bytes[11],
-                  bytes[12],
-                  bytes[13],
-                  bytes[14],
-                  bytes[15]);
 }
 
 }  // namespace
@@ -207,9 +183,7 @@ SIMGPU_API int nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, void** handl
 SIMGPU_API int nvmlDeviceGetHandleByUUID(const char* uuid, void** handle) {
     SIMGPU_NVML_REQUIRE(uuid != nullptr && handle != nullptr)
     for (int ordinal = 0; ordinal < device_count(); ++ordinal) {
-        char text[64];
-        write_uuid(ordinal, text, sizeof text);
-        if (std::strcmp(text, uuid) == 0) {
+        if (std::strcmp(device_at(ordinal).uuid, uuid) == 0) {
             *handle = to_handle(ordinal);
             return kNvmlSuccess;
         }
@@ -231,7 +205,7 @@ SIMGPU_API int nvmlDeviceGetName(void* handle, char* text, unsigned length) {
 
 SIMGPU_API int nvmlDeviceGetUUID(void* handle, char* text, unsigned length) {
     SIMGPU_NVML_REQUIRE(is_device(handle) && text != nullptr)
-    write_uuid(to_ordinal(handle), text, length);
+    std::snprintf(text, length, "%s", device_at(to_ordinal(handle)).uuid);
     return kNvmlSuccess;
 }
 
@@ -277,26 +251,24 @@ SIMGPU_API int nvmlDeviceGetUtilizationRates(void* handle, NvmlUtilization* util
     return kNvmlSuccess;
 }
 
-// Lists this process, and one process that represents all others, which are not simulated.
+// Lists the processes of peakline_sim_processes().
 SIMGPU_API int nvmlDeviceGetComputeRunningProcesses_v3(void* handle,
                                                        unsigned* count,
                                                        NvmlProcess* processes) {
     SIMGPU_NVML_REQUIRE(is_device(handle) && count != nullptr)
-    size_t used_bytes = 0;
-    size_t capacity_bytes = 0;
-    peakline_sim_device_memory(to_ordinal(handle), &used_bytes, &capacity_bytes);
-    const size_t other_bytes = peakline_sim_other_processes(to_ordinal(handle));
-    const NvmlProcess all[] = {
-        {static_cast<unsigned>(getpid()), used_bytes - other_bytes, 0xffffffffu, 0xffffffffu},
-        {1, other_bytes, 0xffffffffu, 0xffffffffu}};
-    const unsigned present = (used_bytes > 0 ? 1 : 0) + (other_bytes > 0 ? 1 : 0);
-    if (*count < present) {
-        *count = present;
+    const int index = to_ordinal(handle);
+    std::vector<peakline_sim_process> all(
+        static_cast<size_t>(peakline_sim_processes(index, nullptr, 0)));
+    // Fewer when one has ended meanwhile.
+    const int present = peakline_sim_processes(index, all.data(), static_cast<int>(all.size()));
+    all.resize(std::min(all.size(), static_cast<size_t>(present)));
+    if (*count < all.size()) {
+        *count = static_cast<unsigned>(all.size());
         return kNvmlInsufficientSize;
     }
-    *count = present;
-    for (unsigned i = 0; i < present && processes != nullptr; ++i) {
-        processes[i] = all[i];
+    *count = static_cast<unsigned>(all.size());
+    for (size_t i = 0; i < all.size() && processes != nullptr; ++i) {
+        processes[i] = {static_cast<unsigned>(all[i].pid), all[i].bytes, 0xffffffffu, 0xffffffffu};
     }
     return kNvmlSuccess;
 }
@@ -306,8 +278,9 @@ SIMGPU_API int nvmlDeviceGetComputeRunningProcesses(void* handle,
                                                     unsigned* count,
                                                     void* processes) {
     constexpr size_t kFirstVersionBytes = 16;
-    NvmlProcess all[2] = {};
-    const int result = nvmlDeviceGetComputeRunningProcesses_v3(handle, count, all);
+    SIMGPU_NVML_REQUIRE(count != nullptr)
+    std::vector<NvmlProcess> all(*count);
+    const int result = nvmlDeviceGetComputeRunningProcesses_v3(handle, count, all.data());
     for (unsigned i = 0; result == kNvmlSuccess && processes != nullptr && i < *count; ++i) {
         std::memcpy(
             static_cast<char*>(processes) + i * kFirstVersionBytes, &all[i], kFirstVersionBytes);

@@ -51,6 +51,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="Run the program as one rank of a job of N ranks (with --simulate)",
     )
+    parser.add_argument(
+        "--device-group",
+        default="",
+        metavar="NAME",
+        help="Share the simulated devices with other runs of this name; the processes of one run"
+        " always share them",
+    )
     parser.add_argument("--rank", metavar="R", help="Run this rank of --world (default: 0)")
     parser.add_argument(
         "--ranks", metavar="LIST", help="Run several ranks of --world, one trace each: 0,7,56-63"
@@ -115,18 +122,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         " are always left out)",
     )
     parser.add_argument(
+        "--no-source",
+        action="store_true",
+        help="Keep no line of the program's files in the trace (by default those that reports"
+        " show)",
+    )
+    parser.add_argument(
         "--report-on-signal",
         action="store_true",
         help="Write a report beside the trace, NAME.1.txt, when the program receives SIGUSR2;"
         " if peakline run receives it, for all ranks. The program continues",
     )
     parser.add_argument(
-    parser.add_argument(
-        "--no-source",
-        action="store_true",
-        help="Keep no line of the program's files in the trace (by default those that reports"
-        " show)",
-    )
         "--html", action="store_true", help="Also write the page of peakline html, beside the trace"
     )
     parser.add_argument(
@@ -159,7 +166,7 @@ def options_of(args: argparse.Namespace) -> RunOptions:
     elif args.code is not None:
         program = ["-c", *args.code]
     names = (
-        "python output force simulate world assume max_value_reads allow_writes"
+        "python output force simulate device_group world assume max_value_reads allow_writes"
         " blank_weights steps hold backend stacks frees cpu keep mode no_command no_source"
         " report_on_signal html quiet top"
     )

@@ -91,18 +91,26 @@ SIMGPU_API void peakline_sim_zero_output(void* output, size_t bytes);
 // A device as NVML reports it, also to programs that do not initialise CUDA and to forked children.
 struct peakline_sim_device {
     const char* name;
-    unsigned char uuid[16];
+    char uuid[64];  // "GPU-51585f66-..."
     int pci_bus;
     int compute_major;
     int compute_minor;
 };
-// Returns 0 if there is no device of this ordinal.
-SIMGPU_API int peakline_sim_find_device(int ordinal, struct peakline_sim_device* device);
+// `index` counts all devices, seen or not: NVML knows no CUDA_VISIBLE_DEVICES. Returns 0 if there
+// is no such device.
+SIMGPU_API int peakline_sim_find_device(int index, struct peakline_sim_device* device);
 
-// Memory in use and capacity of a device, without making a context on it.
-SIMGPU_API int peakline_sim_device_memory(int device, size_t* used_bytes, size_t* capacity_bytes);
-// The part of it in other processes: PEAKLINE_SIM_CONSTANTS="other_processes_bytes=...".
-SIMGPU_API size_t peakline_sim_other_processes(int device);
+// Memory in use by all processes and capacity of a device, without making a context on it.
+SIMGPU_API int peakline_sim_device_memory(int index, size_t* used_bytes, size_t* capacity_bytes);
+
+// Bytes of a device that a process uses. The process 1 stands for those that are not simulated:
+// PEAKLINE_SIM_CONSTANTS="other_processes_bytes=...".
+struct peakline_sim_process {
+    int pid;
+    size_t bytes;
+};
+// Writes at most `room` of them; returns their number.
+SIMGPU_API int peakline_sim_processes(int index, struct peakline_sim_process* processes, int room);
 
 // Peak bytes in use on a device, everything included. 0: no such device.
 SIMGPU_API size_t peakline_sim_most_used(int device);

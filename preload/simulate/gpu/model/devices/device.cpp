@@ -6,6 +6,8 @@
 
 #include <sys/mman.h>
 
+#include "model/devices/device_group.h"
+
 namespace simgpu {
 namespace {
 
@@ -62,15 +64,15 @@ void unreserve_addresses(const AddressArena& arena) {
     munmap(reinterpret_cast<void*>(arena.start), arena.bytes);
 }
 
-Device::Device(int ordinal, const DeviceProfile& profile, size_t capacity_bytes)
-    : ordinal_(ordinal), profile_(profile), capacity_bytes_(capacity_bytes) {
+Device::Device(int ordinal, int index, const DeviceProfile& profile, size_t capacity_bytes)
+    : ordinal_(ordinal), index_(index), profile_(profile), capacity_bytes_(capacity_bytes) {
     arena_ =
         reserve_addresses(round_up(capacity_bytes * kArenaFactor, kGranuleBytes), kGranuleBytes);
     if (arena_.bytes != 0) {
         free_addresses_.give(arena_.start, arena_.bytes);
     }
     primary_context_ = Context{ordinal, 0, static_cast<uint64_t>(ordinal) + 1, true};
-    charge(constant(Constant::kOtherProcesses, profile_));
+    used_bytes_ = std::min(constant(Constant::kOtherProcesses, profile_), capacity_bytes);
 }
 
 CUresult Device::place(size_t bytes, Placement* placement) {
@@ -130,7 +132,9 @@ void Device::remove(const Placement& placement) {
 }
 
 bool Device::charge(size_t bytes) {
-    if (bytes > capacity_bytes_ - used_bytes_) {
+    const size_t not_ours = constant(Constant::kOtherProcesses, profile_);
+    if (bytes > capacity_bytes_ - used_bytes_ ||
+        !DeviceGroup::instance().take(index_, bytes, capacity_bytes_ - not_ours)) {
         return false;
     }
     used_bytes_ += bytes;
@@ -140,6 +144,11 @@ bool Device::charge(size_t bytes) {
 
 void Device::discharge(size_t bytes) {
     used_bytes_ -= bytes;
+    DeviceGroup::instance().give(index_, bytes);
+}
+
+size_t Device::used_by_all_bytes() const {
+    return std::min(used_bytes_ + DeviceGroup::instance().others_bytes(index_), capacity_bytes_);
 }
 
 uintptr_t Device::take_addresses(size_t bytes, size_t alignment) {

@@ -44,7 +44,8 @@ void unreserve_addresses(const AddressArena& arena);
 
 class Device {
 public:
-    Device(int ordinal, const DeviceProfile& profile, size_t capacity_bytes);
+    // ordinal: among the visible devices; index: among all, see visible_devices.h.
+    Device(int ordinal, int index, const DeviceProfile& profile, size_t capacity_bytes);
     Device(const Device&) = delete;
     Device& operator=(const Device&) = delete;
 
@@ -67,9 +68,13 @@ public:
     bool load_first_module();
 
     int ordinal() const { return ordinal_; }
+    int index() const { return index_; }
     const DeviceProfile& profile() const { return profile_; }
     size_t capacity_bytes() const { return capacity_bytes_; }
+    // This process uses them, or they are `other_processes_bytes`.
     size_t used_bytes() const { return used_bytes_; }
+    // All processes of the group use them, see device_group.h.
+    size_t used_by_all_bytes() const;
     size_t most_used_bytes() const { return most_used_bytes_.load(std::memory_order_relaxed); }
     const AddressArena& arena() const { return arena_; }
     bool has_primary_context() const { return has_primary_context_; }
@@ -80,6 +85,7 @@ private:
     CUresult place_large(size_t bytes, Placement* placement);
 
     const int ordinal_;
+    const int index_;
     const DeviceProfile& profile_;
     const size_t capacity_bytes_;
     size_t used_bytes_ = 0;

@@ -13,8 +13,6 @@
 namespace simgpu {
 namespace {
 
-constexpr int kMaxDevices = 64;
-
 const DeviceProfile* find_profile(const std::string& key) {
     for (const DeviceProfile& profile : kDeviceProfiles) {
         if (key == profile.key) {

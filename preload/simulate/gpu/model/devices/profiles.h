@@ -42,6 +42,8 @@ enum class Constant {
 };
 size_t constant(Constant which, const DeviceProfile& profile);
 
+inline constexpr int kMaxDevices = 64;
+
 struct DeviceSelection {
     const DeviceProfile* profile = nullptr;  // null: the choice did not parse
     int device_count = 0;

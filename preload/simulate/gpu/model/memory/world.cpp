@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 
 #include "model/base/log.h"
+#include "model/devices/visible_devices.h"
 #include "model/values/contents.h"
 
 namespace simgpu {
@@ -56,10 +57,11 @@ World& World::instance() {
 }
 
 World::World() {
-    const DeviceSelection selection = select_devices(std::getenv("PEAKLINE_SIM_DEVICE"));
-    for (int ordinal = 0; ordinal < selection.device_count; ++ordinal) {
-        auto device =
-            std::make_unique<Device>(ordinal, *selection.profile, selection.capacity_bytes);
+    installed_ = select_devices(std::getenv("PEAKLINE_SIM_DEVICE"));
+    for (const int index : visible_devices(installed_.device_count)) {
+        const int ordinal = device_count();
+        auto device = std::make_unique<Device>(
+            ordinal, index, *installed_.profile, installed_.capacity_bytes);
         if (device->arena().bytes == 0) {
             log_message(
                 0, "no room in the address space for device %d; is there a ulimit -v?", ordinal);
@@ -70,6 +72,13 @@ World::World() {
         current_pools_.push_back(default_pools_.back().get());
         devices_.push_back(std::move(device));
     }
+}
+
+Device* World::find_by_index(int index) {
+    const auto found = std::find_if(devices_.begin(), devices_.end(), [index](const auto& device) {
+        return device->index() == index;
+    });
+    return found == devices_.end() ? nullptr : found->get();
 }
 
 CUresult World::allocate_device(int device_ordinal, size_t bytes, uintptr_t* start) {

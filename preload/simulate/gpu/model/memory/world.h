@@ -50,7 +50,12 @@ public:
     // do so when they are loaded.
     static void note_use();
 
+    // The devices that this process sees, see visible_devices.h.
     int device_count() const { return static_cast<int>(devices_.size()); }
+    // All of them.
+    const DeviceSelection& installed() const { return installed_; }
+    // Null: there is none of this index, or this process does not see it.
+    Device* find_by_index(int index);
     bool has_device(int ordinal) const { return ordinal >= 0 && ordinal < device_count(); }
     Device& device(int ordinal) { return *devices_[static_cast<size_t>(ordinal)]; }
     uint64_t next_id() { return next_id_++; }
@@ -92,6 +97,7 @@ private:
     // After a failed request the pools return all free memory, then the request is tried once more.
     void empty_pools_of(int device);
 
+    DeviceSelection installed_;
     std::vector<std::unique_ptr<Device>> devices_;
     std::map<uintptr_t, Allocation> allocations_;
     std::map<uintptr_t, size_t> device_addresses_;
