@@ -10,10 +10,12 @@
 //
 // Note [Other processes]
 // NVML reports the bytes of each process on a device. Those of other processes count like
-// requests. We assume that they were the same before the first report. If NVML does not list this
-// process (a container sees other process ids), the others are unknown.
+// requests. We assume that they were the same before the first report; if the first sample was too
+// small for that, they had what it leaves beside this process. If NVML does not list this process
+// (a container sees other process ids), the others are unknown.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -40,6 +42,7 @@ struct DeviceUse {
     uint64_t unseen_bytes = 0;  // of torch's segments without a known request
     uint64_t other_bytes = 0;   // of other processes
     bool knows_others = false;
+    uint64_t first_other_bytes = 0;  // assumed until the first report, see Note [Other processes]
 
     uint64_t total_bytes = 0;  // 0: no sample yet
     int64_t sampled_bytes = 0;
@@ -59,10 +62,12 @@ struct DeviceUse {
         if (processes.own_bytes == 0) {
             return;
         }
+        if (!knows_others) {
+            first_other_bytes = others_at_first_sample(processes);
+        }
         if (!knows_others && total_bytes != 0) {
-            const auto before = static_cast<int64_t>(processes.other_bytes);
-            step(Step::kBefore) -= before;
-            asked_at_sample += before;
+            step(Step::kBefore) -= static_cast<int64_t>(first_other_bytes);
+            asked_at_sample += static_cast<int64_t>(first_other_bytes);
         }
         knows_others = true;
         other_bytes = processes.other_bytes;
@@ -83,6 +88,18 @@ struct DeviceUse {
     }
 
 private:
+    uint64_t others_at_first_sample(const format::DeviceProcesses& processes) const {
+        const auto others = static_cast<int64_t>(processes.other_bytes);
+        const int64_t beyond_requests = step(Step::kBefore);
+        if (total_bytes == 0 || others <= beyond_requests) {
+            return processes.other_bytes;
+        }
+        // They have grown since. The context of this process was there before, too.
+        const auto own = static_cast<int64_t>(processes.own_bytes - held_bytes());
+        const int64_t left = beyond_requests - std::max(own, int64_t{0});
+        return static_cast<uint64_t>(std::clamp(left, int64_t{0}, others));
+    }
+
     // The driver allocates memory in granules of this size: a request may take up to one granule
     // more than its bytes.
     static constexpr int64_t kGranuleBytes = 2 << 20;

@@ -77,8 +77,8 @@ private:
             taken_->next_growth_bytes =
                 memory_.step_bytes(Step::kGrowth) - taken_->memory.step_bytes(Step::kGrowth);
         }
-        if (!taken_->memory.other_bytes() && !taken_->next_other_bytes) {
-            taken_->next_other_bytes = memory_.other_bytes();
+        if (!taken_->memory.other_bytes() && !taken_->next_other_bytes && memory_.other_bytes()) {
+            taken_->next_other_bytes = memory_.first_other_bytes();
         }
     }
 

@@ -16,7 +16,7 @@ struct LedgerMoment {
     std::vector<TorchBlock> blocks = {};  // by address
     // Growth without a record, found at the first sample after the moment.
     int64_t next_growth_bytes = 0;
-    // NVML's first sample after the moment, if there was none before.
+    // By NVML's first report after the moment, if there was none before.
     std::optional<uint64_t> next_other_bytes = {};
 };
 

@@ -295,6 +295,31 @@ TEST_CASE("memory of other processes comes from NVML", "[ledger]") {
     CHECK(sum_of(end) == end.used_bytes);
 }
 
+TEST_CASE("other processes that came after the first sample had nothing before", "[ledger]") {
+    const OpenTrace trace(R"(
+        start
+        sample 1 900000000 1000000000
+        driver 1 0x10000 20000000
+        sample 2 880000000 1000000000
+        segment 0x10000 20000000
+        alloc a 0x10000 5000000 stack=a.py:1:f
+        wait 7812500
+        processes 120000000 700000000
+        sample 10 180000000 1000000000
+    )");
+    const Ledger before = ledger_of(trace, "peak");
+    CHECK(before.used_bytes == 120'000'000);
+    CHECK(bytes_of(before, PartKind::kOthers) == 0);
+    CHECK(bytes_of(before, PartKind::kContext) == 100'000'000);
+    CHECK(before.next_growth_bytes == 0);
+    CHECK(before.unexplained_bytes == 0);
+    const Ledger end = ledger_of(trace);
+    CHECK(bytes_of(end, PartKind::kOthers) == 700'000'000);
+    CHECK(bytes_of(end, PartKind::kContext) == 100'000'000);
+    CHECK(end.unexplained_bytes == 0);
+    CHECK(sum_of(end) == end.used_bytes);
+}
+
 TEST_CASE("if NVML does not list this process, memory of others is unknown", "[ledger]") {
     const OpenTrace trace(R"(
         start
