@@ -72,8 +72,12 @@ private:
 
     void look_ahead(const RareEvent& event) {
         const auto sample = event.as<format::DriverSample>();
-        if (sample && sample->device == moment_.device && !is_next_seen_) {
+        // Memory of others looks like growth until NVML reports it, which may be a sample later.
+        const bool knows_others = memory_.other_bytes().has_value();
+        if (sample && sample->device == moment_.device &&
+            (!is_next_seen_ || (knows_others && !knew_others_))) {
             is_next_seen_ = true;
+            knew_others_ = knows_others;
             taken_->next_growth_bytes =
                 memory_.step_bytes(Step::kGrowth) - taken_->memory.step_bytes(Step::kGrowth);
         }
@@ -89,6 +93,7 @@ private:
     DriverMemory memory_;  // continues after the moment
     std::optional<LedgerMoment> taken_;
     bool is_next_seen_ = false;
+    bool knew_others_ = false;  // at that sample
 };
 
 }  // namespace

@@ -304,6 +304,7 @@ TEST_CASE("other processes that came after the first sample had nothing before",
         segment 0x10000 20000000
         alloc a 0x10000 5000000 stack=a.py:1:f
         wait 7812500
+        sample 2 180000000 1000000000
         processes 120000000 700000000
         sample 10 180000000 1000000000
     )");
