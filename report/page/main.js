@@ -1,5 +1,6 @@
 // @ts-check
 // Starts the page: unpacks the data, makes the views, listens to the keyboard and the address.
+import { choices } from "./data/choices.js";
 import { Devices } from "./views/devices.js";
 import { byId } from "./elements/dom.js";
 import { KINDS } from "./views/kinds.js";
@@ -15,7 +16,7 @@ class Page {
   constructor(devices, model) {
     this.devices = devices;
     this.use(model);
-    this.tabs = new Tabs(() => this.show());
+    this.tabs = new Tabs(() => this.show(), (tab) => this.views.isUsed(tab));
     this.frame = 0;
     this.paper = new Paper(() => ({ views: this.views, tab: this.tabs.chosen }));
     byId("theme").hidden = byId("keys").hidden = false;
@@ -25,6 +26,7 @@ class Page {
     addEventListener("keydown", (event) => this.onKey(event));
     addEventListener("resize", () => this.later());
     addEventListener("hashchange", () => this.followAddress());
+    choices.onChange = () => this.later();
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.repaint());
     for (const link of document.querySelectorAll("[data-opens]")) {
       const target = /** @type {HTMLElement} */ (link);

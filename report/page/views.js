@@ -3,6 +3,7 @@
 import { byId, hideTip, make, readColours } from "./elements/dom.js";
 import { DifferencesView } from "./views/differences_view.js";
 import { FlameView } from "./views/flame_view.js";
+import { GrowthView } from "./views/growth_view.js";
 import { LinesView } from "./views/lines_view.js";
 import { MapView } from "./views/map_view.js";
 import { ModulesView } from "./views/modules_view.js";
@@ -10,6 +11,7 @@ import { listenTo, MomentBar } from "./views/moment_bar.js";
 import { OomView } from "./views/oom_view.js";
 import { PhasesView } from "./views/phases_view.js";
 import { RanksView } from "./views/ranks_view.js";
+import { TensorsView } from "./views/tensors_view.js";
 import { Timeline } from "./charts/timeline.js";
 import { TimelineView } from "./views/timeline_view.js";
 
@@ -21,8 +23,10 @@ import { TimelineView } from "./views/timeline_view.js";
  * @typedef {import("./data/model.js").Model} Model
  * @typedef {{model: Model, setWindow: import("./views/moment_bar.js").SetWindow, setKind: (kind: string) => void,
  *   setStacked: (stacked: string) => void, showLine: (text: string) => void, showMapOf: (refused: number) => void}} Needs
- * `key` chooses the tab. `hasBar`: whether it shows the moment of the bar.
- * @typedef {{id: string, text: string, make: (needs: Needs) => View, hasBar?: (model: Model) => boolean}} Row
+ * `key` chooses the tab. `hasBar`: whether it shows the moment of the bar. `isUsed`: without it, always; a tab that has
+ * nothing to show is hidden.
+ * @typedef {{id: string, text: string, make: (needs: Needs) => View, hasBar?: (model: Model) => boolean,
+ *   isUsed?: (model: Model) => boolean}} Row
  * @typedef {Row & {key: string}} Tab
  */
 
@@ -43,6 +47,7 @@ class SummaryView {
 const always = () => true;
 const ofMoment = (/** @type {Model} */ model) => model.kind === "now";
 const ofMap = (/** @type {Model} */ model) => model.page.map.moments.length > 0;
+const ofFiles = () => byId("files") !== null;
 
 /** @type {Row[]} the first is open first; a new tab is a row here and its view */
 const ROWS = [
@@ -51,11 +56,13 @@ const ROWS = [
   { id: "flame", text: "Flame", hasBar: ofMoment, make: ({ model, setKind }) => new FlameView(model, setKind) },
   { id: "timeline", text: "Timeline", hasBar: always, make: ({ model, setWindow, setStacked }) => new TimelineView(model, setWindow, setStacked) },
   { id: "map", text: "Map", hasBar: ofMap, make: ({ model, setWindow, showLine }) => new MapView(model, setWindow, showLine) },
+  { id: "tensors", text: "Tensors", hasBar: always, isUsed: (model) => model.tensors.count > 0, make: ({ model }) => new TensorsView(model) },
+  { id: "growth", text: "Growth", isUsed: (model) => model.growth.isKnown, make: ({ model }) => new GrowthView(model) },
   { id: "modules", text: "Modules", hasBar: always, make: ({ model }) => new ModulesView(model) },
-  { id: "phases", text: "Phases", hasBar: always, make: ({ model, setWindow }) => new PhasesView(model, setWindow) },
-  { id: "ranks", text: "Ranks", make: ({ model }) => new RanksView(model) },
-  { id: "oom", text: "OOM", make: ({ model, setWindow, showMapOf }) => new OomView(model, setWindow, showMapOf) },
-  { id: "differences", text: "Differences", make: ({ model }) => new DifferencesView(model) },
+  { id: "phases", text: "Phases", hasBar: always, isUsed: (model) => model.intervals.length > 0, make: ({ model, setWindow }) => new PhasesView(model, setWindow) },
+  { id: "ranks", text: "Ranks", isUsed: ofFiles, make: ({ model }) => new RanksView(model) },
+  { id: "oom", text: "OOM", isUsed: (model) => model.page.refused.length > 0, make: ({ model, setWindow, showMapOf }) => new OomView(model, setWindow, showMapOf) },
+  { id: "differences", text: "Differences", isUsed: ofFiles, make: ({ model }) => new DifferencesView(model) },
 ];
 
 // The letters p and t have other uses.
@@ -93,7 +100,12 @@ export class Views {
     const needs = { model, setWindow, setKind, setStacked, showLine: (/** @type {string} */ text) => this.showLine(text),
       showMapOf: (/** @type {number} */ refused) => this.showMapOf(refused) };
     /** @type {Record<string, View>} by the ids of TABS */
-    this.of = Object.fromEntries(TABS.map((tab) => [tab.id, tab.make(needs)]));
+    this.of = Object.fromEntries(TABS.filter((tab) => this.isUsed(tab)).map((tab) => [tab.id, tab.make(needs)]));
+  }
+
+  /** @param {Tab} tab */
+  isUsed({ isUsed }) {
+    return !isUsed || isUsed(this.model);
   }
 
   /**

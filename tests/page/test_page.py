@@ -22,11 +22,11 @@ TABS = (
     "flame",
     "timeline",
     "map",
+    "tensors",
+    "growth",
     "modules",
     "phases",
-    "ranks",
     "oom",
-    "differences",
 )
 Show = Callable[..., Shown]
 

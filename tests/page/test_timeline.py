@@ -53,7 +53,8 @@ for (let round = 0; round < 150; round++) {
     const peak = random(ratio);
     for (let i = 0; i < ratio; i++) high.push(i === peak ? total : random(total + 1));
   }
-  const live = new LiveSets(columns, 1);
+  const live = new LiveSets(columns.context_node.length, 1, { changes: columns.moment_changes,
+    context: columns.change_context, bytes: columns.change_bytes, count: columns.change_count });
   const levels = Float64Array.from(high);
   const pyramid = new Pyramid(levels, levels, levels.map(() => 1));
   const model = { live, ratio, pyramid, grouping: () => (context) => keys[context],

@@ -5,13 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from peakline.base.device_names import is_gpu, is_worth_showing, name_of_device
 from peakline.base.engine import report_engine
 from peakline.base.faults import failing_alone
 from peakline.base.files import reading
-from peakline.recording.growth import growth_of_file
+from peakline.recording.growth import UNITS, growth_of_file
 
 if TYPE_CHECKING:
     from peakline._report import Trace
@@ -44,11 +45,37 @@ def read_devices(path: str, options: PageOptions) -> list[DeviceData]:
         return pages
 
 
-def read_growth(path: str) -> tuple[str, ...]:
-    """Return the certain growth in a trace; empty if it is not known."""
+@dataclass(frozen=True)
+class GrowthContent:
+    """Growth as a page shows it: sentences for its summary, and the rows of `leaks` for its tab."""
+
+    sentences: tuple[str, ...] = ()
+    leaks: dict[str, Any] | None = None
+
+
+def read_growth(path: str) -> GrowthContent:
+    """Return the growth in a trace; nothing if it is not known."""
     with failing_alone("growth is not on the page"):
-        return tuple(growth_of_file(path))
-    return ()
+        sentences, document = growth_of_file(path)
+        return GrowthContent(tuple(sentences), _leaks_of(document) if document else None)
+    return GrowthContent()
+
+
+def _leaks_of(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the part of `leaks --json` that the page shows; `unit` is of its rates."""
+    one, _ = UNITS[document["unit"]]
+    by_time = document["unit"] == "time"
+    rows = [
+        {
+            "key": row["key"],
+            "bytes_per_unit": row["bytes_per_second" if by_time else "bytes_per_step"],
+            "total_bytes": row["total_bytes"],
+            "since": f"{row['first_seconds']:.3f} s" if by_time else f"{one} {row['first_step']}",
+            "holders": [holder["path"] for holder in row["holders"]],
+        }
+        for row in document["growth"]
+    ]
+    return {"verdict": document["verdict"], "one": one, "device": document["device"], "rows": rows}
 
 
 def read_outlines(page: PageOptions) -> list[str]:

@@ -39,10 +39,12 @@ def make_file(options: PageOptions) -> tuple[Path, str]:
         outlines = contents.read_outlines(options) if len(files) > 1 else []
         shown = heaviest(outlines) if outlines else 0
         devices = contents.read_devices(files[shown], options)
+        growth = contents.read_growth(files[shown])
         content = PageContent(
             tab=options.tab,
             is_part=options.is_part,
-            grows=contents.read_growth(files[shown]),
+            grows=growth.sentences,
+            leaks=None if options.is_part else growth.leaks,
             files=files_data(outlines, shown, contents.moved_lines(options)) if outlines else None,
         )
         text = make_page(devices, content)

@@ -31,6 +31,7 @@ class PageContent:
     tab: str = "summary"  # the tab that is open first
     is_part: bool = False  # the data leave out the beginning or the end of the run
     grows: tuple[str, ...] = ()  # certain growth, from recording/growth.py
+    leaks: dict[str, Any] | None = None  # rows of `leaks`, for the device that it looked at
     files: dict[str, Any] | None = None  # data of compared files, from files.files_data()
 
 
@@ -82,6 +83,8 @@ def _page_of(device: DeviceData, options: PageContent) -> dict[str, Any]:
     """Return a device's data for the script: the engine's names, and the texts around the tabs."""
     page: dict[str, Any] = json.loads(device.names)
     page["is_part"] = options.is_part
+    leaks = options.leaks
+    page["leaks"] = leaks if leaks and leaks["device"] == page["device"] else None
     page["stacking"] = stacking_order(page["categories"])
     peak = size_of(page["peak"]["bytes"])
     page["title"] = f"{title_of(page)}: {peak} {at_the_peak(page)} - peakline"

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 # Above this, the automatic lines would take seconds.
 _MOST_EVENTS = 20_000_000
 SHARE_SHOWN = 10  # a tenth of the peak: smaller growth is not reported automatically
-# Certain growth has one of these units, see `leaks --json`.
-_UNITS = {
+# Certain growth has one of these units, but not "time", see `leaks --json`.
+UNITS = {
     "step": ("step", "steps"),
     "pass": ("forward pass", "forward passes"),
     "generate": ("call of generate()", "calls of generate()"),
+    "time": ("second", "seconds"),
 }
 
 
@@ -31,13 +32,18 @@ def leaks_document(trace: Trace, options: Options) -> dict[str, Any]:
     return document
 
 
-def growth_of_file(path: str) -> list[str]:
-    """Return `growth_lines` of a trace; empty if it has no events or no time."""
+def growth_of_file(path: str) -> tuple[list[str], dict[str, Any] | None]:
+    """Return `growth_lines` of a trace, and the report `leaks` that they are from.
+
+    No lines and None: it has no events or no time, or is too long to be looked at unasked.
+    """
     engine = report_engine()
     with suppress(engine.TraceError):
         trace = engine.Trace(path)
-        return growth_lines(trace, int(trace.summary_data()["event_count"]))
-    return []
+        if int(trace.summary_data()["event_count"]) <= _MOST_EVENTS:
+            document = leaks_document(trace, {"cwd": here()})
+            return _lines_of(document), document
+    return [], None
 
 
 def growth_lines(trace: Trace, event_count: int) -> list[str]:
@@ -47,7 +53,10 @@ def growth_lines(trace: Trace, event_count: int) -> list[str]:
     """
     if event_count > _MOST_EVENTS:
         return []
-    document = leaks_document(trace, {"cwd": here()})
+    return _lines_of(leaks_document(trace, {"cwd": here()}))
+
+
+def _lines_of(document: dict[str, Any]) -> list[str]:
     found = (_of_program(document), _of_reserved(document), _of_inputs(document))
     return [sentence for sentence in found if sentence]
 
@@ -59,7 +68,7 @@ def _of_program(document: dict[str, Any]) -> str:
         return ""
     more = len(rows) - 1
     also = f" (and {more} more line{'s' * (more != 1)})" if more else ""
-    unit, units = _UNITS[document["unit"]]
+    unit, units = UNITS[document["unit"]]
     every = int(rows[0]["steps_per_rise"])
     rises = f" (every {every} {units})" if every > 1 else ""
     size = size_of(rows[0]["bytes_per_step"])

@@ -1,5 +1,6 @@
 // @ts-check
-// The live set at the highest moment of every bucket: differences, and a whole set now and then.
+// Live sets as differences from one to the next, and a whole set now and then: at the highest moment
+// of every bucket, or at the ends of steps.
 
 // A whole set every 64 moments, or fewer where they would take more memory than this.
 const KEYFRAME_EVERY = 64;
@@ -7,18 +8,19 @@ const KEYFRAME_BYTES = 64e6;
 
 export class LiveSets {
   /**
-   * @param {import("./columns.js").Columns} columns
+   * @param {number} contextCount
    * @param {number} unit bytes
+   * @param {Record<"changes" | "context" | "bytes" | "count", Float64Array>} columns `changes`: their number, by moment
    */
-  constructor(columns, unit) {
-    this.contextCount = columns.context_node.length;
-    this.momentCount = columns.moment_changes.length;
-    this.context = columns.change_context;
-    this.bytesMore = columns.change_bytes.map((one) => one * unit);
-    this.countMore = columns.change_count;
+  constructor(contextCount, unit, { changes, context, bytes, count }) {
+    this.contextCount = contextCount;
+    this.momentCount = changes.length;
+    this.context = context;
+    this.bytesMore = bytes.map((one) => one * unit);
+    this.countMore = count;
     /** First change of a moment. */
     this.begin = new Float64Array(this.momentCount + 1);
-    for (let i = 0; i < this.momentCount; i++) this.begin[i + 1] = this.begin[i] + columns.moment_changes[i];
+    for (let i = 0; i < this.momentCount; i++) this.begin[i + 1] = this.begin[i] + changes[i];
     const most = KEYFRAME_BYTES / (16 * Math.max(1, this.contextCount));
     this.every = Math.max(KEYFRAME_EVERY, Math.ceil(this.momentCount / most));
     /** @type {{bytes: Float64Array, count: Float64Array}[]} before moment 0, `every`, ... */

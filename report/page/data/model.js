@@ -1,7 +1,9 @@
 // @ts-check
 // The data of the page and the one window that every tab shows: the live set at its highest moment.
+import { Growth } from "./growth.js";
 import { LiveSets } from "./live_sets.js";
 import { Pyramid } from "./pyramid.js";
+import { Tensors } from "./tensors.js";
 import { MOST_NODES, Tree } from "./tree.js";
 
 /** @typedef {{bytes: Float64Array, count: Float64Array}} LiveSet */
@@ -47,7 +49,10 @@ export class Model {
     this.peakAt = columns.point_begin.map((tick, i) => (tick + columns.point_peak_offset[i]) * page.tick_seconds);
     this.end = page.end_tick * page.tick_seconds;
     this.pyramid = new Pyramid(this.high, this.low, columns.point_traced);
-    this.live = new LiveSets(columns, this.unit);
+    this.live = new LiveSets(contextCount, this.unit, { changes: columns.moment_changes, context: columns.change_context,
+      bytes: columns.change_bytes, count: columns.change_count });
+    this.growth = new Growth(page, columns);
+    this.tensors = new Tensors(page, columns);
     // The most that torch's segments held in every point; empty: unknown.
     this.reserved = columns.point_reserved.map((one) => one * this.unit);
     this.reservedPyramid = this.reserved.length ? new Pyramid(this.reserved, this.reserved, this.reserved.map(() => 1)) : null;

@@ -47,7 +47,9 @@ export function makePlace(key) {
 export function fillTable(table, rows, look) {
   const most = rows.length ? rows[0].bytes : 1;
   table.className = "rows";
-  const heads = [["Memory", "right"], ["Share", "share"], ["of all", "right"], ["Blocks", "right wide"], [look.name, ""]];
+  /** @type {any[][]} */
+  const heads = [["Memory", "right", (/** @type {any} */ row) => row.bytes], ["Share", "share"], ["of all", "right"],
+    ["Blocks", "right wide", (/** @type {any} */ row) => row.count], [look.name, "", (/** @type {any} */ row) => row.key]];
   fillRows(table, heads, rows, (row) => {
     const share = make("td", "share");
     share.append(makeMix(row.categories, most, look.categories));
@@ -59,25 +61,50 @@ export function fillTable(table, rows, look) {
 }
 
 /**
- * Fills a table of any rows: the first ones now, more by its last row.
+ * Fills a table of any rows: the first ones now, more by its last row. A head with a value sorts by
+ * it; the choice stays with the table.
  * @template T
- * @param {HTMLElement} table
- * @param {string[][]} heads text and class of each column
+ * @param {any} table
+ * @param {(string | ((row: T) => number | string))[][]} heads text, class and, if rows can be sorted by it, value of each column
  * @param {T[]} rows
  * @param {(row: T, line: HTMLElement) => HTMLElement[]} makeCells of the row `line`
  */
 export function fillRows(table, heads, rows, makeCells) {
   const body = make("tbody");
+  const order = table.order;
+  const shown = order ? sortRows(rows, /** @type {any} */ (heads[order.column][2]), order.rises) : rows;
   const add = (/** @type {number} */ from, /** @type {number} */ to) => {
-    for (const row of rows.slice(from, to)) {
+    for (const row of shown.slice(from, to)) {
       const line = make("tr");
       line.append(...makeCells(row, line));
       body.append(line);
     }
   };
   add(0, ROWS_AT_FIRST);
-  table.replaceChildren(makeHead(heads), body);
+  const sort = (/** @type {number} */ column) => {
+    const isNumber = rows.length > 0 && typeof /** @type {any} */ (heads[column][2])(rows[0]) === "number";
+    const rises = order?.column === column ? !order.rises : !isNumber;
+    table.order = { column, rises };
+    fillRows(table, heads, rows, makeCells);
+    table.querySelectorAll("th")[[...heads.keys()].filter((i) => heads[i][0]).indexOf(column)].firstChild.focus();
+  };
+  table.replaceChildren(makeHead(/** @type {any} */ (heads), order, sort), body);
   if (rows.length > ROWS_AT_FIRST) table.append(makeGrower(rows.length, heads.length, add));
+}
+
+/**
+ * @template T
+ * @param {T[]} rows
+ * @param {(row: T) => number | string} valueOf
+ * @param {boolean} rises
+ */
+function sortRows(rows, valueOf, rises) {
+  const values = new Map(rows.map((row) => [row, valueOf(row)]));
+  const sign = rises ? 1 : -1;
+  return rows.slice().sort((a, b) => {
+    const [first, second] = [/** @type {any} */ (values.get(a)), /** @type {any} */ (values.get(b))];
+    return first === second ? 0 : first < second ? -sign : sign;
+  });
 }
 
 /**
@@ -92,16 +119,23 @@ export function makeBytes(bytes, kind = "right") {
 }
 
 /**
- * @param {string[][]} columns text and class of each
+ * @param {any[][]} columns as in fillRows
+ * @param {{column: number, rises: boolean} | undefined} order
+ * @param {(column: number) => void} sort
  */
-function makeHead(columns) {
+function makeHead(columns, order, sort) {
   const head = make("thead");
   const heads = make("tr");
-  for (const [text, kind] of columns) {
-    const cell = make(text ? "th" : "td", kind, text);
+  columns.forEach(([text, kind, value], column) => {
+    const cell = make(text ? "th" : "td", kind, value ? "" : text);
     if (text) cell.scope = "col";
+    if (value) {
+      const isChosen = order?.column === column;
+      cell.append(makeButton(text, () => sort(column), "head"));
+      if (isChosen) cell.setAttribute("aria-sort", order?.rises ? "ascending" : "descending");
+    }
     heads.append(cell);
-  }
+  });
   head.append(heads);
   return head;
 }
@@ -176,6 +210,35 @@ export function makeParts(parts, whole) {
     bar.append(box);
   }
   return [bar, legend];
+}
+
+/**
+ * @param {number} number
+ * @param {(number: number) => string} format of a number that is not negative
+ */
+export function signed(number, format) {
+  return (number > 0 ? "+" : number < 0 ? "\u2212" : "") + format(Math.abs(number));
+}
+
+/**
+ * Two cells of a difference: the figure, and a bar from the middle, to the right if it is more.
+ * @param {number} delta bytes
+ * @param {number} most of all rows
+ */
+export function makeDelta(delta, most) {
+  const kind = delta > 0 ? "more" : "less";
+  const change = make("td", "right");
+  change.append(make("b", "is-" + kind, signed(delta, formatBytes)));
+  change.title = signed(delta, formatCount) + " bytes";
+  const share = make("td", "share");
+  const swing = make("div", "swing");
+  const bar = make("span", kind);
+  const width = (50 * Math.abs(delta)) / most;
+  bar.style.width = width + "%";
+  bar.style.left = (delta > 0 ? 50 : 50 - width) + "%";
+  swing.append(bar);
+  share.append(swing);
+  return [change, share];
 }
 
 /**

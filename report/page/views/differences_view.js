@@ -5,7 +5,7 @@ import { layersOf } from "../data/model.js";
 import { byId, make, makeChoice, shortName } from "../elements/dom.js";
 import { bytesOfFile, readFiles } from "./files.js";
 import { formatBytes, formatCount } from "../elements/format.js";
-import { fillRows, makeBytes, makePlace } from "../elements/table.js";
+import { fillRows, makeBytes, makeDelta, makePlace, signed } from "../elements/table.js";
 
 /** @typedef {{key: string, before: number, after: number, delta: number, from: string}} DeltaRow */
 
@@ -110,12 +110,14 @@ export class DifferencesView {
     const [before, after] = files.map((file) => file.peak_bytes);
     const all = this.rows();
     const rows = all.filter((row) => row.delta !== 0);
-    this.title.textContent = after === before ? "The same peak" : formatDelta(after - before);
+    this.title.textContent = after === before ? "The same peak" : signed(after - before, formatBytes);
     const [first, second] = files.map((file) => make("bdi", "", shortName(file.label)));
     this.sub.replaceChildren("From ", first, `, ${formatBytes(before)}, to `, second, `, ${formatBytes(after)}: ${signed(after - before, formatCount)} bytes`);
     this.sub.dataset.bytes = String(after - before);
     const most = rows.reduce((top, row) => Math.max(top, Math.abs(row.delta)), 1);
-    const heads = [["Change", "right"], ["", "share"], ["Before", "right wide"], ["After", "right"], [this.model.titleOf(this.by), ""]];
+    /** @type {any[][]} */
+    const heads = [["Change", "right", (/** @type {DeltaRow} */ row) => row.delta], ["", "share"], ["Before", "right wide", (/** @type {DeltaRow} */ row) => row.before],
+      ["After", "right", (/** @type {DeltaRow} */ row) => row.after], [this.model.titleOf(this.by), "", (/** @type {DeltaRow} */ row) => row.key]];
     fillRows(this.table, heads, rows, (row) => makeDeltaCells(row, most));
     this.table.hidden = rows.length === 0;
     const sum = rows.reduce((total, row) => total + row.delta, 0);
@@ -135,37 +137,11 @@ function functionOf(line) {
 }
 
 /**
- * @param {number} number
- * @param {(number: number) => string} format of a number that is not negative
- */
-function signed(number, format) {
-  return (number > 0 ? "+" : number < 0 ? "\u2212" : "") + format(Math.abs(number));
-}
-
-/** @param {number} bytes */
-function formatDelta(bytes) {
-  return signed(bytes, formatBytes);
-}
-
-/**
  * @param {DeltaRow} row
  * @param {number} most
  */
 function makeDeltaCells(row, most) {
-  const kind = row.delta > 0 ? "more" : "less";
-  const change = make("td", "right");
-  change.append(make("b", "is-" + kind, formatDelta(row.delta)));
-  change.title = signed(row.delta, formatCount) + " bytes";
-  // From the middle: more to the right, less to the left.
-  const share = make("td", "share");
-  const swing = make("div", "swing");
-  const bar = make("span", kind);
-  const width = (50 * Math.abs(row.delta)) / most;
-  bar.style.width = width + "%";
-  bar.style.left = (row.delta > 0 ? 50 : 50 - width) + "%";
-  swing.append(bar);
-  share.append(swing);
   const location = makePlace(row.key);
   if (row.from) location.append(" ", make("span", "", "was "), make("bdi", "", shortName(row.from)));
-  return [change, share, makeBytes(row.before, "right wide"), makeBytes(row.after), location];
+  return [...makeDelta(row.delta, most), makeBytes(row.before, "right wide"), makeBytes(row.after), location];
 }

@@ -296,6 +296,11 @@ bool is_of_kept_events_only(const LeaksReport& report) {
            report.growth.moments.earlier_count == 0;
 }
 
+size_t fast_count(const Growth& growth) {
+    return static_cast<size_t>(
+        std::ranges::count_if(growth.growing, [](const GrowthRow& row) { return !row.is_slow; }));
+}
+
 // Programs get one list; people see slow growth separately.
 void put_growth(Document& document, const LeaksReport& report) {
     const std::vector<GrowthRow>& all = report.growth.growing;
@@ -324,6 +329,7 @@ void put_facts(JsonWriter& json, const LeaksReport& report) {
     json.field("unit", unit_name(growth.moments.unit));
     json.field("unit_count", growth.unit_count());
     json.field("is_too_short", growth.is_too_short());
+    json.field("verdict", verdict_text(report, fast_count(growth)));
     json.field("growing_count", static_cast<uint64_t>(growth.growing.size()));
 }
 

@@ -23,6 +23,7 @@ void add_points(const Page& page, int64_t unit, NumbersByName& columns) {
         columns["point_begin"].push_back(static_cast<int64_t>(point.begin_tick));
         columns["point_peak_offset"].push_back(
             static_cast<int64_t>(point.peak_tick - point.begin_tick));
+        columns["point_peak_event"].push_back(static_cast<int64_t>(point.peak_event));
         columns["point_peak"].push_back(in_units(point.peak.bytes, unit));
         columns["point_low"].push_back(in_units(point.min_bytes, unit));
         columns["point_traced"].push_back(point.peak.traced ? 1 : 0);
@@ -77,6 +78,45 @@ void add_moments(const PageMoments& moments, int64_t unit, NumbersByName& column
         columns["change_context"].push_back(change.context);
         columns["change_bytes"].push_back(change.bytes / unit);
         columns["change_count"].push_back(change.count);
+    }
+}
+
+void add_growth(const PageGrowth& growth, int64_t unit, NumbersByName& columns) {
+    for (size_t sample = 0; sample < growth.ticks.size(); ++sample) {
+        columns["growth_tick"].push_back(static_cast<int64_t>(growth.ticks[sample]));
+        columns["growth_level"].push_back(in_units(growth.levels[sample], unit));
+        columns["growth_step"].push_back(static_cast<int64_t>(growth.steps[sample]));
+    }
+    size_t begin = 0;
+    for (const size_t end : growth.change_ends) {
+        columns["growth_changes"].push_back(static_cast<int64_t>(end - begin));
+        begin = end;
+    }
+    for (const PageChange& change : growth.changes) {
+        columns["growth_context"].push_back(change.context);
+        columns["growth_bytes"].push_back(change.bytes / unit);
+        columns["growth_count"].push_back(change.count);
+    }
+}
+
+void add_tensors(const Page& page, int64_t unit, NumbersByName& columns) {
+    const auto add = [&](const char* name, uint64_t number) {
+        columns[name].push_back(static_cast<int64_t>(number));
+    };
+    const bool has_ticks = page.points.events_per_point() > 1;
+    for (const PageTensor& row : page.tensors.rows) {
+        const bool is_freed = row.freed_event != kNeverFreed;
+        columns["tensor_bytes"].push_back(in_units(row.bytes, unit));
+        add("tensor_context", row.context);
+        add("tensor_name", row.name);
+        add("tensor_type", row.type);
+        add("tensor_freed_by", row.freed_by);
+        add("tensor_made", row.made_event);
+        add("tensor_lived", is_freed ? row.freed_event - row.made_event : 0);
+        if (has_ticks) {
+            add("tensor_made_tick", row.made_tick);
+            add("tensor_lived_ticks", is_freed ? row.freed_tick - row.made_tick : 0);
+        }
     }
 }
 
@@ -155,6 +195,11 @@ int64_t unit_of(const Page& page) {
             return 1;
         }
     }
+    // Blocks of one context may be odd although their sum is not.
+    if (std::ranges::any_of(page.tensors.rows,
+                            [](const PageTensor& row) { return row.bytes % kBlockUnit != 0; })) {
+        return 1;
+    }
     const auto is_odd = [](const auto& one) { return one.bytes % kBlockUnit != 0; };
     const PageTotals& totals = page.totals;
     return std::ranges::any_of(totals.allocated, is_odd) ||
@@ -170,6 +215,8 @@ CodedColumns code_within(Page& page, int64_t unit, uint64_t budget_bytes) {
     add_points(page, unit, fixed);
     add_tree(page.names, fixed);
     add_totals(page, unit, fixed);
+    add_growth(page.growth, unit, fixed);
+    add_tensors(page, unit, fixed);
     add_map(page.map, fixed);
     const uint64_t fixed_bytes = code_columns(fixed, coded);
     for (;;) {

@@ -17,6 +17,8 @@
 #include "report/render/format/json_writer.h"
 #include "report/render/format/printable.h"
 #include "report/render/format/source_json.h"
+#include "report/render/format/tensor_type.h"
+#include "report/render/growth/growth_rates.h"
 #include "report/render/table/run_facts.h"
 #include "report/render/table/table_report.h"
 #include "report/trace/file/trace_error.h"
@@ -28,7 +30,9 @@ namespace {
 
 // A map of every event may take one in so many bytes of the page.
 constexpr uint64_t kShareOfMap = 2;
-constexpr uint64_t kLeastOfLargest = 4;  // advice covers a quarter of the largest category
+constexpr uint64_t kShareOfGrowth = 8;
+constexpr uint64_t kBytesOfGrowthChange = 4;  // compressed
+constexpr uint64_t kLeastOfLargest = 4;       // advice covers a quarter of the largest category
 constexpr size_t kMostSources = 400;
 constexpr uint64_t kBytesOfMapChange = 9;  // compressed; half of the changes are blocks
 
@@ -66,6 +70,8 @@ public:
         put_page_map(json_, {reader_, options_, page_, stacks_});
         put_names();
         put_sources();
+        put_growth();
+        put_tensors();
         json_.key("phases").embed(document_of<PhasesReport>(
             OutputForm::kJson, put_phases, {reader_, selection_, page_.phases, page_.chosen, 0}));
         put_columns(coded, &file.columns);
@@ -145,6 +151,30 @@ private:
             json_.field("line_count", static_cast<uint64_t>(one.row_count)).end_object();
         }
         json_.end_array();
+    }
+
+    void put_growth() {
+        const PageGrowth& growth = page_.growth;
+        const UnitWords words = words_of(growth.unit);
+        json_.key("growth").begin_object().field("unit", unit_name(growth.unit));
+        json_.field("one", growth.unit == GrowthUnit::kTime ? "part" : words.one);
+        json_.field("many", words.many).field("stride", growth.stride).end_object();
+    }
+
+    void put_tensors() {
+        const PageTensors& tensors = page_.tensors;
+        json_.key("tensors").begin_object().field("left_out_count", tensors.left_out_count);
+        json_.field("names", tensors.names).key("types").begin_array();
+        for (const uint32_t type : tensors.types) {
+            json_.begin_object();
+            put_tensor_type(json_, reader_.definitions(), type);
+            json_.end_object();
+        }
+        json_.end_array().key("freed_by").begin_array();
+        for (const Label& label : tensors.freed_by) {
+            json_.value(label_text(options_.paths, label));
+        }
+        json_.end_array().end_object();
     }
 
     void put_levels(const char* name, const CategoryLevels& levels) {
@@ -250,6 +280,7 @@ PageFile make_page(const TraceReader& reader,
     StackLookup stacks(reader.definitions(), selection.frames);
     PageRequest fitted = request;
     fitted.limits.map_changes = budget_bytes / kShareOfMap / kBytesOfMapChange;
+    fitted.limits.growth_changes = budget_bytes / kShareOfGrowth / kBytesOfGrowthChange;
     Page page = build_page(reader, selection, fitted, stacks, progress);
     const int64_t unit = unit_of(page);
     const CodedColumns coded = code_within(page, unit, budget_bytes);

@@ -1,40 +1,13 @@
 #include "tensors.h"
 
 #include <algorithm>
-#include <map>
 #include <tuple>
 #include <utility>
 
-#include "report/attribute/block_history.h"
-#include "report/attribute/facets.h"
+#include "block_texts.h"
 
 namespace peakline::report {
 namespace {
-
-// Texts of one grouping, computed once for equal blocks.
-class Texts {
-public:
-    Texts(const char* by, StackLookup& stacks, FacetHelp& help)
-        : grouping_(find_grouping(by)), stacks_(stacks), help_(help) {}
-
-    const Label& of(const TrackedBlock& block, const BlockHistory& history) {
-        BlockGroup group = block.block;
-        group.facet =
-            grouping_.facet != nullptr ? grouping_.facet(block, history, help_) : group.facet;
-        const std::tuple key{group.context, group.stream, group.device, group.tensor, group.facet};
-        const auto [at, is_new] = labels_.try_emplace(key);
-        if (is_new) {
-            at->second = grouping_.row_of(stacks_, group).label;
-        }
-        return at->second;
-    }
-
-private:
-    const Grouping& grouping_;
-    StackLookup& stacks_;
-    FacetHelp& help_;
-    std::map<std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, Facet>, Label> labels_;
-};
 
 std::vector<Location> stack_of(StackLookup& stacks, uint32_t context) {
     std::vector<Location> locations;
@@ -45,14 +18,14 @@ std::vector<Location> stack_of(StackLookup& stacks, uint32_t context) {
 }
 
 struct RowMaker {
-    explicit RowMaker(StackLookup& lookup, const PhaseTable& phases)
-        : stacks(lookup), histories(phases, lookup.phase_rules()), help{lookup, histories} {}
+    RowMaker(StackLookup& lookup, const PhaseTable& phases)
+        : stacks(lookup), texts(lookup, phases) {}
 
     TensorRow make(const TrackedBlock& block) {
-        const BlockHistory history = histories.of(block);
+        const BlockHistory history = texts.history_of(block);
         TensorRow row;
         row.block = block;
-        row.name = block.block.tensor != 0 ? tensor.of(block, history).name : std::string();
+        row.name = texts.name_of(block, history);
         row.type = stacks.definitions().type_of(block.ordinal);
         row.category = category.of(block, history).name;
         row.module = module.of(block, history).name;
@@ -61,7 +34,7 @@ struct RowMaker {
         row.step = step.of(block, history).name;
         row.lifetime = lifetime.of(block, history).name;
         row.made_at = line.of(block, history);
-        row.freed_by = freed.of(block, history);
+        row.freed_by = texts.freed_by(block, history);
         row.create_stack = stack_of(stacks, block.block.context);
         if (block.facts.free_context != 0) {
             row.release_stack = stack_of(stacks, block.facts.free_context);
@@ -70,17 +43,14 @@ struct RowMaker {
     }
 
     StackLookup& stacks;
-    BlockHistories histories;
-    FacetHelp help;
-    Texts tensor{"tensor", stacks, help};
-    Texts category{"category", stacks, help};
-    Texts module{"module", stacks, help};
-    Texts operation{"op", stacks, help};
-    Texts phase{"phase", stacks, help};
-    Texts step{"step", stacks, help};
-    Texts lifetime{"lifetime", stacks, help};
-    Texts line{"line", stacks, help};
-    Texts freed{"freed-by", stacks, help};
+    BlockTexts texts;
+    GroupingTexts category{"category", stacks, texts.help()};
+    GroupingTexts module{"module", stacks, texts.help()};
+    GroupingTexts operation{"op", stacks, texts.help()};
+    GroupingTexts phase{"phase", stacks, texts.help()};
+    GroupingTexts step{"step", stacks, texts.help()};
+    GroupingTexts lifetime{"lifetime", stacks, texts.help()};
+    GroupingTexts line{"line", stacks, texts.help()};
 };
 
 }  // namespace

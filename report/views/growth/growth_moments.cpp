@@ -8,8 +8,6 @@
 namespace peakline::report {
 namespace {
 
-// A series of this many samples shows any growth; more would only take memory.
-constexpr size_t kMostSamples = 512;
 // Without steps: enough parts that each is at most as long as the program's repeating unit.
 constexpr uint64_t kPartsOfRun = 64;
 
@@ -73,9 +71,12 @@ std::vector<uint64_t> ends_of_steps(const PhaseTable& table) {
 
 // Units are contiguous: each begins where the previous one ends. Events after the last end belong
 // to no unit.
-void set_bounds(uint64_t begin, const std::vector<uint64_t>& ends, GrowthMoments* moments) {
-    moments->units_per_sample =
-        std::max<uint64_t>((ends.size() + kMostSamples - 1) / kMostSamples, 1);
+void set_bounds(uint64_t begin,
+                const std::vector<uint64_t>& ends,
+                size_t most_samples,
+                GrowthMoments* moments) {
+    moments->units_per_sample = ends.size() / most_samples + (ends.size() % most_samples != 0);
+    moments->units_per_sample = std::max<uint64_t>(moments->units_per_sample, 1);
     moments->bounds = {begin};
     moments->first_units = {0};
     uint32_t first_unit = 0;
@@ -154,7 +155,8 @@ GrowthMoments parts_of_run(uint64_t event_count) {
 
 GrowthMoments growth_moments(const PhaseTable& table,
                              uint64_t event_count,
-                             const Checkpoint* checkpoint) {
+                             const Checkpoint* checkpoint,
+                             size_t most_samples) {
     if (checkpoint != nullptr && is_earlier_useful(*checkpoint, table)) {
         return after_earlier(table, event_count, *checkpoint);
     }
@@ -164,11 +166,11 @@ GrowthMoments growth_moments(const PhaseTable& table,
     GrowthMoments moments;
     moments.unit = GrowthUnit::kStep;
     if (table.step_source != StepSource::kForward) {
-        set_bounds(table.steps.front().begin_event, ends_of_steps(table), &moments);
+        set_bounds(table.steps.front().begin_event, ends_of_steps(table), most_samples, &moments);
         const std::vector<uint64_t> passes = begins_of_passes(table);
         if (moments.bounds.size() < kLeastSamples && passes.size() >= kLeastSamples) {
             moments.unit = GrowthUnit::kPass;
-            set_bounds(passes.front(), {passes.begin() + 1, passes.end()}, &moments);
+            set_bounds(passes.front(), {passes.begin() + 1, passes.end()}, most_samples, &moments);
         }
         return moments;
     }
@@ -178,7 +180,7 @@ GrowthMoments growth_moments(const PhaseTable& table,
     } else {
         moments.unit = GrowthUnit::kGeneration;
     }
-    set_bounds(begins.front(), {begins.begin() + 1, begins.end()}, &moments);
+    set_bounds(begins.front(), {begins.begin() + 1, begins.end()}, most_samples, &moments);
     return moments;
 }
 

@@ -1,6 +1,7 @@
 // Chooses the moments at which growth is measured: ends of steps, or of equal parts of the run.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -24,11 +25,15 @@ struct GrowthMoments {
     std::vector<uint32_t> first_units;  // by sample: the first step that ends with it
 };
 
+// A series of this many samples shows any growth; more would only take memory.
+inline constexpr size_t kMostSamples = 512;
+
 // Without steps: moments after equal numbers of events. `checkpoint`: of a bounded trace, or
-// nullptr.
+// nullptr. With more steps than `most_samples`, a sample is at the end of several.
 GrowthMoments growth_moments(const PhaseTable& table,
                              uint64_t event_count,
-                             const Checkpoint* checkpoint = nullptr);
+                             const Checkpoint* checkpoint = nullptr,
+                             size_t most_samples = kMostSamples);
 
 // Equal parts of a run that has too few steps to compare.
 GrowthMoments parts_of_run(uint64_t event_count);

@@ -31,6 +31,7 @@ public:
                  const AllFacts& facts,
                  PageContexts& contexts,
                  Page& page,
+                 const PageLimits& limits,
                  uint64_t max_alloc_count)
         : measure_(request.measure),
           counts_all_(request.device.kind == DeviceChoiceKind::kAll),
@@ -40,6 +41,10 @@ public:
           contexts_(contexts),
           page_(page),
           context_of_(max_alloc_count),
+          growth_(page_growth_moments(page.phases.table, page.phases.health.event_count),
+                  page.phases.table.first_step,
+                  limits.growth_changes),
+          tensors_(max_alloc_count, most_tensors(page.phases.health.event_count, limits)),
           segments_(counts_all_ ? std::nullopt : std::optional(device)) {}
 
     void restore(const Checkpoint& checkpoint) {
@@ -49,7 +54,8 @@ public:
             const BaselineBlock& block = checkpoint.blocks[ordinal];
             if (counts(block.shape) &&
                 !(measure_ == format::Measure::kAllocated && block.is_deferred)) {
-                count(ordinal, block.shape, 1, checkpoint.tick);
+                const uint32_t context = count(ordinal, block.shape, 1, checkpoint.tick);
+                add_tensor(ordinal, block.shape, context, checkpoint.tick);
             }
         }
     }
@@ -67,6 +73,7 @@ public:
             is_over_ = true;
             page_.end_tick = range_.to_tick;
         }
+        growth_.before_event(at, level_.bytes, is_shown_);
         if (is_shown_) {
             page_.end_tick = at.tick;
             last_shown_event_ = at.event;
@@ -87,6 +94,7 @@ public:
                 most_reserved_event_ = block.at.event;
             }
             const uint32_t context = count(block.ordinal, block.shape, 1, block.at.tick);
+            add_tensor(block.ordinal, block.shape, context, block.at.tick);
             if (is_wanted) {
                 page_.totals.add_allocated(context, bytes_of(block.shape, measure_));
             }
@@ -102,20 +110,24 @@ public:
             return;
         }
         const uint32_t context = count(block.ordinal, block.shape, -1, block.at.tick);
+        tensors_.on_free(block, level_event_count_, is_shown_);
         if (newest_.is_temporary(contexts_.thread_of(block.shape.context), block.ordinal)) {
             page_.totals.add_temporary(context, bytes_of(block.shape, measure_));
         }
     }
 
     void on_main_end(EventTime) {
+        growth_.on_main_end();
         if (is_shown_) {
             page_.totals.set_left(page_.moments.live_now());
             has_end_ = true;
         }
     }
 
-    void finish() {
+    void finish(EventTime end, BlockTexts& texts, const Definitions& definitions) {
         page_.points.finish();
+        page_.growth = growth_.finish(end, level_.bytes, is_shown_);
+        page_.tensors = tensors_.finish(definitions, facts_, texts);
         page_.has_reserved = knows_segments_ && segments_.has_segments();
         if (!has_end_) {
             page_.totals.set_left(page_.moments.live_now());
@@ -228,7 +240,10 @@ private:
         most_live_count_ = std::max(most_live_count_, live_count_);
         categories_[std::min<size_t>(category, kMaxPageCategories - 1)] += change;
         const PageChange moved = {context, static_cast<int64_t>(change), sign};
+        ++level_event_count_;
+        growth_.count(moved);
         if (!is_shown_) {
+            page_.points.pass_event();
             page_.moments.apply(moved);
             return context;
         }
@@ -236,6 +251,28 @@ private:
         page_.points.on_event(tick, level_, categories_);
         page_.moments.on_event(moved, level_);
         return context;
+    }
+
+    // All blocks of a page that has a point for each event: there are at most as many.
+    static size_t most_tensors(uint64_t event_count, const PageLimits& limits) {
+        return event_count <= limits.every_event ? limits.every_event : limits.tensors;
+    }
+
+    void add_tensor(uint64_t ordinal,
+                    const AllocationShape& shape,
+                    uint32_t context,
+                    uint64_t tick) {
+        PageTensor made;
+        made.ordinal = ordinal;
+        made.bytes = bytes_of(shape, measure_);
+        made.made_event = level_event_count_;
+        made.freed_event = kNeverFreed;
+        made.made_tick = tick;
+        made.context = context;
+        made.trace_context = shape.context;
+        made.stream = shape.stream;
+        made.device = shape.device;
+        tensors_.on_alloc(made);
     }
 
     void consider(uint64_t tick) {
@@ -257,6 +294,9 @@ private:
     Height level_;
     CategoryLevels categories_ = {};
     OrdinalTable context_of_;  // of live blocks, plus one
+    GrowthFollower growth_;
+    TensorFollower tensors_;
+    uint64_t level_event_count_ = 0;  // in the shown range and before it
     LevelFollower segments_;
     bool knows_segments_ = true;
     uint64_t live_count_ = 0;
@@ -340,9 +380,11 @@ Page build_page(const TraceReader& reader,
                           facts,
                           contexts,
                           page,
+                          limits,
                           reader.max_alloc_count());
     stream.run(progress, follower);
-    follower.finish();
+    BlockTexts texts(stacks, page.phases.table);
+    follower.finish(stream.end(), texts, reader.definitions());
     page.has_segments = follower.has_segments();
     if (page.has_segments && !page.points.points().empty()) {
         const PagePoint& peak = page.points.points()[highest_point(page)];

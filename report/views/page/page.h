@@ -10,8 +10,10 @@
 
 #include "page_buckets.h"
 #include "page_contexts.h"
+#include "page_growth.h"
 #include "page_map.h"
 #include "page_rows.h"
+#include "page_tensors.h"
 #include "page_totals.h"
 #include "report/replay/phases/phase_result.h"
 #include "report/trace/reader.h"
@@ -27,6 +29,9 @@ struct PageLimits {
     size_t every_event = 524'288;
     size_t changes = 6'000'000;  // kept while events are read: 24 bytes each
     size_t map_changes = 500'000;
+    size_t growth_changes = 250'000;
+    // Blocks shown one by one: all of a trace with a point for every event, else the largest.
+    size_t tensors = 16'384;
 };
 
 struct PageRequest {
@@ -80,6 +85,8 @@ struct Page {
     bool has_reserved = false;  // the trace has torch's segments
     PageMoments moments{0, 0};
     PageTotals totals;
+    PageGrowth growth;
+    PageTensors tensors;
     bool has_segments = false;  // for the shown device, the only one
     PageMap map;                // without moments if it has none, or if they are too large
 };

@@ -4,13 +4,10 @@
 #include <span>
 
 namespace peakline::report {
-namespace {
 
-using Changes = std::vector<PageChange>;
-
-// Both are sorted by context; leaves out sums of zero.
-Changes sum_of(std::span<const PageChange> first, std::span<const PageChange> second) {
-    Changes sum;
+std::vector<PageChange> sum_of(std::span<const PageChange> first,
+                               std::span<const PageChange> second) {
+    std::vector<PageChange> sum;
     sum.reserve(first.size() + second.size());
     size_t i = 0;
     size_t j = 0;
@@ -38,19 +35,18 @@ Changes sum_of(std::span<const PageChange> first, std::span<const PageChange> se
     return sum;
 }
 
-}  // namespace
-
 // ---- points -----------------------------------------------------------------------------------
 
 void PagePoints::open(uint64_t tick, Height level, const CategoryLevels& categories) {
     if (points_.size() == 2 * max_count_) {
         join_pairs();
     }
-    points_.push_back({tick, tick, level, level.bytes, reserved_bytes_, categories});
+    points_.push_back({tick, tick, passed_count_, level, level.bytes, reserved_bytes_, categories});
     event_count_ = 0;
 }
 
 void PagePoints::on_event(uint64_t tick, Height level, const CategoryLevels& categories) {
+    ++passed_count_;
     if (points_.empty() || event_count_ == width_) {
         open(tick, level, categories);
     } else {
@@ -88,6 +84,7 @@ void PagePoints::consider(uint64_t tick, Height level, const CategoryLevels& cat
     if (level.above(point.peak)) {
         point.peak = level;
         point.peak_tick = tick;
+        point.peak_event = passed_count_;
         point.categories = categories;
     }
 }
@@ -190,8 +187,9 @@ void PageMoments::close() {
 
 void PageMoments::join_pairs() {
     std::vector<PageMoment> moments;
-    Changes changes;
-    Changes skipped;  // from the last kept moment to the one after it, which was lower
+    std::vector<PageChange> changes;
+    std::vector<PageChange>
+        skipped;  // from the last kept moment to the one after it, which was lower
     size_t begin = 0;
     const auto of = [&](size_t i) {
         const std::span<const PageChange> all(changes_);
@@ -200,7 +198,7 @@ void PageMoments::join_pairs() {
         return part;
     };
     for (size_t i = 0; i < moments_.size(); i += 2) {
-        Changes to_this = sum_of(skipped, of(i));
+        std::vector<PageChange> to_this = sum_of(skipped, of(i));
         skipped.clear();
         Height peak = moments_[i].peak;
         if (i + 1 < moments_.size()) {

@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace peakline::report {
@@ -29,7 +30,8 @@ struct Height {
 
 struct PagePoint {
     uint64_t begin_tick = 0;
-    uint64_t peak_tick = 0;  // the earliest strict maximum
+    uint64_t peak_tick = 0;   // the earliest strict maximum
+    uint64_t peak_event = 0;  // number of events up to then, of those that change the level
     Height peak;
     uint64_t min_bytes = 0;
     uint64_t max_reserved_bytes = 0;  // torch's segments, after each of its events
@@ -43,6 +45,10 @@ struct PageChange {
     int64_t count = 0;
 };
 
+// Both are sorted by context; leaves out sums of zero.
+std::vector<PageChange> sum_of(std::span<const PageChange> first,
+                               std::span<const PageChange> second);
+
 struct PageMoment {
     Height peak;
     uint64_t change_end = 0;  // end of its changes, which begin at the previous moment's end
@@ -52,6 +58,8 @@ class PagePoints {
 public:
     explicit PagePoints(size_t max_count) : max_count_(max_count) {}
 
+    // An event before the shown range only counts.
+    void pass_event() { ++passed_count_; }
     // Adds an event with the levels after it.
     void on_event(uint64_t tick, Height level, const CategoryLevels& categories);
     // The level counts from `tick` on, without an event.
@@ -72,7 +80,8 @@ private:
     size_t max_count_;
     uint64_t reserved_bytes_ = 0;
     uint64_t width_ = 1;
-    uint64_t event_count_ = 0;  // of the last point
+    uint64_t event_count_ = 0;   // of the last point
+    uint64_t passed_count_ = 0;  // number of all events
     std::vector<PagePoint> points_;
 };
 

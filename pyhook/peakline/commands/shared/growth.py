@@ -33,5 +33,5 @@ def print_growth(args: argparse.Namespace) -> None:
     """Print certain growth in each file, below a report."""
     for path in args.files if not args.json else []:
         name = f"{path}: " if len(args.files) > 1 else ""
-        lines = growth_of_file(path)
+        lines, _ = growth_of_file(path)
         write_lines(*(f"{name}{line[0].upper()}{line[1:]}" for line in lines))
