@@ -21,6 +21,7 @@ with capture_output() as first:
     shell.run_cell_magic("peakline", "--tab flame --height 500", CELL)
 said = {"peak": torch.cuda.max_memory_allocated(), "answer": shell.user_ns["answer"]}
 said["shown"] = [one.data.get("text/html", "") for one in first.outputs]
+said["plain"] = [one.data.get("text/plain", "") for one in first.outputs]
 said["text"] = first.stdout
 with capture_output() as second:
     shell.run_cell("%%peakline --tab nothing\nwrong = 1")

@@ -1,4 +1,6 @@
-"""The cell magic ``%%peakline`` of Jupyter: shows the page of a cell below it.
+"""The cell magic ``%%peakline`` of Jupyter: shows the answer and the page of a cell below it.
+
+The answer is a still picture and a table, which a saved or shared notebook keeps.
 
 ``%load_ext peakline`` registers it. Only this module imports IPython.
 """
@@ -14,10 +16,14 @@ from IPython.core.magic_arguments import argument, magic_arguments, parse_argstr
 from IPython.display import IFrame, display
 
 import peakline
+from peakline.base.engine import report_engine
 from peakline.base.faults import failing_alone
+from peakline.base.files import here
 from peakline.base.output import say, write_lines
+from peakline.pages.data import read_page
 from peakline.pages.making import make_file
 from peakline.pages.options import TABS, PageOptions
+from peakline.pages.still import still_of
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -68,6 +74,10 @@ def _show_page(trace: Path, tab: str, height: int) -> None:
     with failing_alone("the cell has no page"):
         make_file(PageOptions([str(trace)], str(page)))
         address = f"{page.as_posix()}#tab={tab}"
-        frame = IFrame(address, width="100%", height=height)
-        display(frame)
+        frame = IFrame(address, width="100%", height=height)._repr_html_()
+        file = report_engine().Trace(str(trace))
+        still = still_of(read_page(file, cwd=here()))
+        html = f"{still}\n<details><summary>The whole page</summary>{frame}</details>"
+        text = file.report("table", cwd=here(), top=20)
+        display({"text/html": html, "text/plain": text}, raw=True)
     write_lines(f"Trace: {trace}; type: !peakline table {trace}")
