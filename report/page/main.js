@@ -6,7 +6,7 @@ import { byId } from "./elements/dom.js";
 import { KINDS } from "./views/kinds.js";
 import { Paper } from "./print.js";
 import { readAddress, Tabs, writeAddress } from "./tabs.js";
-import { TABS, Views } from "./views.js";
+import { Views } from "./views.js";
 
 class Page {
   /**
@@ -19,7 +19,8 @@ class Page {
     this.tabs = new Tabs(() => this.show(), (tab) => this.views.isUsed(tab));
     this.frame = 0;
     this.paper = new Paper(() => ({ views: this.views, tab: this.tabs.chosen }));
-    byId("theme").hidden = byId("keys").hidden = false;
+    byId("theme").hidden = byId("keys").hidden = byId("copy").hidden = false;
+    byId("copy").onclick = () => copyLink();
     byId("theme").onclick = () => this.switchTheme();
     byId("keys").onclick = () => byId("help").showModal();
     byId("bar").onkeydown = (/** @type {KeyboardEvent} */ event) => this.moveBar(event);
@@ -110,6 +111,7 @@ class Page {
     const root = document.documentElement;
     const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     root.dataset.theme = dark ? "light" : "dark";
+    keepTheme(root.dataset.theme);
     this.repaint();
   }
 
@@ -138,7 +140,7 @@ class Page {
       if (event.key === "Escape") target.blur();
       return;
     }
-    const tab = TABS.find(({ key }) => key === event.key);
+    const tab = this.tabs.ofKey(event.key);
     if (tab) this.tabs.choose(tab.id);
     else if (event.key === "t" || event.key === "T") this.switchTheme();
     else if (event.key === "p" || event.key === "P") this.setWindow(null);
@@ -172,7 +174,36 @@ class Page {
   }
 }
 
+const THEME = "peakline-theme";
+
+/** @param {string} theme A browser may refuse to keep anything for a file. */
+function keepTheme(theme) {
+  try {
+    localStorage.setItem(THEME, theme);
+  } catch {}
+}
+
+function readTheme() {
+  try {
+    const theme = localStorage.getItem(THEME);
+    if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
+  } catch {}
+}
+
+/** The address has all choices, so the link shows the same. */
+async function copyLink() {
+  const button = byId("copy");
+  try {
+    await navigator.clipboard.writeText(location.href);
+    button.textContent = "Copied";
+  } catch {
+    button.textContent = "Copy the address above";
+  }
+  setTimeout(() => (button.textContent = "Copy link"), 2000);
+}
+
 async function start() {
+  readTheme();
   /** @type {Page} */
   let shown;
   const devices = new Devices((device) => shown.chooseDevice(device));

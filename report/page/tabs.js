@@ -4,6 +4,9 @@ import { choices } from "./data/choices.js";
 import { byId, make, makeButton } from "./elements/dom.js";
 import { TABS } from "./views.js";
 
+// The letters p and t have other uses.
+const KEYS = "1234567890abcdefghijklmnoqrsuvwxyz";
+
 export class Tabs {
   /**
    * @param {(tab: string) => void} onChange
@@ -13,22 +16,22 @@ export class Tabs {
     this.chosen = "summary";
     this.isUsed = isUsed;
     this.onChange = onChange;
+    /** @type {import("./views.js").Tab[]} those with something to show */
+    this.used = [];
     const list = byId("tabs");
-    for (const { id, text, key } of TABS) {
+    this.buttons = new Map(TABS.map(({ id, text }) => {
       const tab = makeButton(text, () => this.choose(id), "");
       tab.id = "tab-" + id;
       tab.setAttribute("role", "tab");
       tab.setAttribute("aria-controls", id);
-      tab.setAttribute("aria-keyshortcuts", key);
-      list.append(tab);
-      byId("tab-keys").append(make("kbd", "", key), " ");
       byId(id).setAttribute("role", "tabpanel");
       byId(id).setAttribute("aria-labelledby", tab.id);
-    }
+      return [id, tab];
+    }));
     list.onkeydown = (/** @type {KeyboardEvent} */ event) => {
       const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
       if (!step && event.key !== "Home" && event.key !== "End") return;
-      const used = TABS.filter((one) => this.isUsed(one));
+      const { used } = this;
       const at = used.findIndex((one) => one.id === this.chosen);
       const to = event.key === "Home" ? 0 : event.key === "End" ? used.length - 1 : (at + step + used.length) % used.length;
       this.choose(used[to].id);
@@ -37,12 +40,27 @@ export class Tabs {
     };
   }
 
+  /** Every tab that is used has a key; another device may have other tabs. */
+  refresh() {
+    this.used = TABS.filter((one) => this.isUsed(one));
+    const tabs = this.used.map(({ id }) => this.buttons.get(id));
+    if (byId("tabs").childElementCount === tabs.length && tabs.every((tab) => tab.isConnected)) return;
+    tabs.forEach((tab, i) => tab.setAttribute("aria-keyshortcuts", KEYS[i]));
+    byId("tabs").replaceChildren(...tabs);
+    byId("tab-keys").replaceChildren(...tabs.flatMap((_, i) => [make("kbd", "", KEYS[i]), " "]));
+  }
+
+  /** @param {string} key of the keyboard */
+  ofKey(key) {
+    return this.used[KEYS.indexOf(key)];
+  }
+
   /** @param {string} id */
   choose(id) {
-    this.chosen = TABS.some((one) => one.id === id && this.isUsed(one)) ? id : "summary";
+    this.refresh();
+    this.chosen = this.used.some((one) => one.id === id) ? id : "summary";
     for (const one of TABS) {
-      const tab = byId("tab-" + one.id);
-      tab.hidden = !this.isUsed(one);
+      const tab = this.buttons.get(one.id);
       byId(one.id).hidden = one.id !== this.chosen;
       tab.setAttribute("aria-selected", String(one.id === this.chosen));
       tab.tabIndex = one.id === this.chosen ? 0 : -1;

@@ -1,5 +1,6 @@
 // @ts-check
 // The table of tabs, and the views that draw them: they share the moment shown and the colours.
+import { choices } from "./data/choices.js";
 import { byId, hideTip, make, readColours } from "./elements/dom.js";
 import { DifferencesView } from "./views/differences_view.js";
 import { FlameView } from "./views/flame_view.js";
@@ -7,12 +8,12 @@ import { GrowthView } from "./views/growth_view.js";
 import { LinesView } from "./views/lines_view.js";
 import { MapView } from "./views/map_view.js";
 import { ModulesView } from "./views/modules_view.js";
-import { listenTo, MomentBar } from "./views/moment_bar.js";
+import { MomentBar } from "./views/moment_bar.js";
 import { OomView } from "./views/oom_view.js";
 import { PhasesView } from "./views/phases_view.js";
 import { RanksView } from "./views/ranks_view.js";
+import { SummaryView } from "./views/summary_view.js";
 import { TensorsView } from "./views/tensors_view.js";
-import { Timeline } from "./charts/timeline.js";
 import { TimelineView } from "./views/timeline_view.js";
 
 /**
@@ -22,35 +23,21 @@ import { TimelineView } from "./views/timeline_view.js";
  *   stepEvent?: (step: number) => void}} View
  * @typedef {import("./data/model.js").Model} Model
  * @typedef {{model: Model, setWindow: import("./views/moment_bar.js").SetWindow, setKind: (kind: string) => void,
- *   setStacked: (stacked: string) => void, showLine: (text: string) => void, showMapOf: (refused: number) => void}} Needs
- * `key` chooses the tab. `hasBar`: whether it shows the moment of the bar. `isUsed`: without it, always; a tab that has
+ *   setStacked: (stacked: string) => void, showLine: (text: string) => void,
+ *   showTensors: (words: Record<string, string>) => void, showMapOf: (refused: number) => void}} Needs
+ * `hasBar`: whether it shows the moment of the bar. `isUsed`: without it, always; a tab that has
  * nothing to show is hidden.
  * @typedef {{id: string, text: string, make: (needs: Needs) => View, hasBar?: (model: Model) => boolean,
- *   isUsed?: (model: Model) => boolean}} Row
- * @typedef {Row & {key: string}} Tab
+ *   isUsed?: (model: Model) => boolean}} Tab
  */
-
-class SummaryView {
-  /** @param {Needs} needs */
-  constructor({ model, setWindow }) {
-    byId("summary-time").hidden = false;
-    this.line = new Timeline(byId("summary-timeline"), model, { height: 150, axis: true });
-    listenTo(this.line, setWindow);
-  }
-
-  /** @param {any} colours */
-  show(colours) {
-    this.line.draw(colours);
-  }
-}
 
 const always = () => true;
 const ofMoment = (/** @type {Model} */ model) => model.kind === "now";
 const ofMap = (/** @type {Model} */ model) => model.page.map.moments.length > 0;
 const ofFiles = () => byId("files") !== null;
 
-/** @type {Row[]} the first is open first; a new tab is a row here and its view */
-const ROWS = [
+/** @type {Tab[]} the first is open first; a new tab is a row here and its view */
+export const TABS = [
   { id: "summary", text: "Summary", make: (needs) => new SummaryView(needs) },
   { id: "lines", text: "Lines", hasBar: ofMoment, make: ({ model, setKind }) => new LinesView(model, setKind) },
   { id: "flame", text: "Flame", hasBar: ofMoment, make: ({ model, setKind }) => new FlameView(model, setKind) },
@@ -58,18 +45,13 @@ const ROWS = [
   { id: "map", text: "Map", hasBar: ofMap, make: ({ model, setWindow, showLine }) => new MapView(model, setWindow, showLine) },
   { id: "tensors", text: "Tensors", hasBar: always, isUsed: (model) => model.tensors.count > 0, make: ({ model }) => new TensorsView(model) },
   { id: "growth", text: "Growth", isUsed: (model) => model.growth.isKnown, make: ({ model }) => new GrowthView(model) },
-  { id: "modules", text: "Modules", hasBar: always, make: ({ model }) => new ModulesView(model) },
+  { id: "modules", text: "Modules", hasBar: always, make: ({ model, showTensors }) => new ModulesView(model, showTensors) },
   { id: "phases", text: "Phases", hasBar: always, isUsed: (model) => model.intervals.length > 0, make: ({ model, setWindow }) => new PhasesView(model, setWindow) },
   { id: "ranks", text: "Ranks", isUsed: ofFiles, make: ({ model }) => new RanksView(model) },
   { id: "oom", text: "OOM", isUsed: (model) => model.page.refused.length > 0, make: ({ model, setWindow, showMapOf }) => new OomView(model, setWindow, showMapOf) },
   { id: "differences", text: "Differences", isUsed: ofFiles, make: ({ model }) => new DifferencesView(model) },
 ];
 
-// The letters p and t have other uses.
-const KEYS = "1234567890abcdefghijklmnoqrsuvwxyz";
-
-/** @type {Tab[]} */
-export const TABS = ROWS.map((row, i) => ({ ...row, key: KEYS[i] }));
 
 /**
  * The panel of a tab; made at its first use, except the one that the page begins with.
@@ -98,6 +80,7 @@ export class Views {
     this.recolour();
     this.bar = new MomentBar(model, setWindow);
     const needs = { model, setWindow, setKind, setStacked, showLine: (/** @type {string} */ text) => this.showLine(text),
+      showTensors: (/** @type {Record<string, string>} */ words) => this.showTensors(words),
       showMapOf: (/** @type {number} */ refused) => this.showMapOf(refused) };
     /** @type {Record<string, View>} by the ids of TABS */
     this.of = Object.fromEntries(TABS.filter((tab) => this.isUsed(tab)).map((tab) => [tab.id, tab.make(needs)]));
@@ -113,8 +96,21 @@ export class Views {
    * @param {string} text
    */
   showLine(text) {
+    choices.words.delete("rows");
+    choices.words.set("find", text);
     byId("tab-lines").click();
-    /** @type {LinesView} */ (this.of.lines).find(text);
+  }
+
+  /**
+   * Shows some of the blocks.
+   * @param {Record<string, string>} words of the tab of tensors
+   */
+  showTensors(words) {
+    for (const word of ["tensor", "category"]) {
+      if (words[word]) choices.words.set(word, words[word]);
+      else choices.words.delete(word);
+    }
+    byId("tab-tensors").click();
   }
 
   /** @param {number} refused number of a request */

@@ -82,7 +82,7 @@ def _answer_of(page: dict[str, Any], pages: Sequence[dict[str, Any]]) -> str:
     drawing = (
         "<div id=summary-time hidden><h2>Memory over the run<small>by category; the highest moment"
         ' of every pixel</small></h2><canvas id=summary-timeline role=img aria-label="Memory over'
-        ' the run, by category"></canvas></div>'
+        ' the run, by category"></canvas><div id=summary-more></div></div>'
     )
     parts = [
         _warning(page),
@@ -112,7 +112,7 @@ def _warning(page: dict[str, Any]) -> str:
     return f"<p class=warn>{'<br>'.join(lines)}</p>" if lines else ""
 
 
-def _step_and_phase(page: dict[str, Any]) -> str:
+def step_and_phase(page: dict[str, Any]) -> str:
     """Return the step and phase of the peak; empty if there are none."""
     at = page["peak"]["seconds"]
     inside = [
@@ -133,7 +133,7 @@ def at_the_peak(page: dict[str, Any]) -> str:
 
 def _answer(page: dict[str, Any]) -> str:
     peak = page["peak"]
-    facts = [text_of(_step_and_phase(page))] if _step_and_phase(page) else []
+    facts = [text_of(step_and_phase(page))] if step_and_phase(page) else []
     facts.append(f"{peak['seconds']:.3f} s")
     total = memory_of_device(page["run"]["meta"], page["device"])
     if total:
@@ -191,8 +191,8 @@ def _bar(page: dict[str, Any]) -> str:
     parts = _parts(peak["categories"], page["categories"])
     label = ", ".join(f"{name} {share_of(level, peak['bytes'])}" for name, level in parts)
     legend = "".join(
-        f'<li><i class="{class_of(name)}"></i>{text_of(name)} <b>{size_of(level)}</b>'
-        f" {text_of(share_of(level, peak['bytes']))}</li>"
+        f'<li data-category="{text_of(name)}"><i class="{class_of(name)}"></i>{text_of(name)}'
+        f" <b>{size_of(level)}</b> {text_of(share_of(level, peak['bytes']))}</li>"
         for name, level in parts
     )
     return (
@@ -266,7 +266,8 @@ def _largest_lines(page: dict[str, Any]) -> str:
             f' viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true">{bar}</svg></td>'
             f"<td class=right>{text_of(share_of(row['bytes'], peak['bytes']))}</td>"
             f'<td class="right wide">{row["count"]:,}</td>'
-            f"<td class=place>{name_of(_line_text(page, row))}</td></tr>"
+            f"<td class=place data-line={row['line']}>"
+            f"{name_of(_line_text(page, row))}</td></tr>"
         )
     rest = len(peak["lines"]) - len(rows)
     more = (

@@ -33,20 +33,18 @@ export class HeatMap {
   }
 
   /**
-   * Least and most of the cells that share a scale.
+   * The most of the cells that share a scale, which begins at zero.
    * @param {HeatColumn} column
    */
   scaleOf(column) {
-    let least = Infinity;
     let most = 0;
     for (const one of this.perColumn ? [column] : this.columns) {
       for (const cell of one.cells) {
         if (!cell) continue;
-        least = Math.min(least, cell.bytes);
         most = Math.max(most, cell.bytes);
       }
     }
-    return { least, most };
+    return most;
   }
 
   /** @param {any} colours */
@@ -77,11 +75,11 @@ export class HeatMap {
    * @param {number} width
    */
   drawColumn(pen, colours, column, x, width) {
-    const { least, most } = this.scaleOf(column);
+    const most = this.scaleOf(column);
     const gap = this.height >= 8 ? 1 : 0;
     column.cells.forEach((cell, row) => {
       if (!cell) return;
-      const share = most > least ? (cell.bytes - least) / (most - least) : 0.5;
+      const share = most > 0 ? cell.bytes / most : 0;
       const colour = mixColours(colours.accentSoft, colours.accent, share);
       const y = HEAT_HEAD + row * this.height;
       pen.fillStyle = `rgb(${colour.join(", ")})`;

@@ -19,7 +19,7 @@ const USUAL_SEGMENT = 20 * MIB;
 /** Rows of a packed map, if no segment needs more. */
 const PACKED_ROWS = 14;
 /** Up to so many rows are so high. */
-const HEIGHTS = [[60, 20], [200, 14], [800, 9], [Infinity, 5]];
+const HEIGHTS = [[60, 22], [200, 18], [800, 9], [Infinity, 5]];
 
 /** The ways to draw segments: words with the texts of the choice. */
 export const WIDTHS = [["group", "a row each"], ["packed", "packed, one scale"], ["full", "full width each"]];

@@ -1,5 +1,6 @@
 // @ts-check
 // Memory over the run: every pixel column shows its highest moment, split by category or another key.
+import { choices } from "../data/choices.js";
 import { classOf, sizeCanvas } from "../elements/dom.js";
 import { formatBytes } from "../elements/format.js";
 import { Groups, Series } from "../data/series.js";
@@ -8,6 +9,8 @@ import { drawMarks, drawRibbon } from "./timeline_ribbon.js";
 
 /** @typedef {import("../data/model.js").Model} Model */
 /** @typedef {{x: number, next: number, best: number, low: number, reserved: number}} Column `best`: its highest point */
+
+const AXIS_ROOM = 62;  // CSS pixels of the labels at the left
 
 export class Timeline {
   /**
@@ -63,6 +66,29 @@ export class Timeline {
     return Math.max(0, this.columns.findLastIndex((column) => column.x <= x));
   }
 
+  /** The categories that are anywhere in the drawing. */
+  drawnCategories() {
+    const { model } = this;
+    return new Set(model.page.categories.map((/** @type {string} */ _, /** @type {number} */ i) => i)
+      .filter((/** @type {number} */ category) => this.columns.some(({ best }) => model.levelOf(best, category) > 0)));
+  }
+
+  /** The seconds at the left and at the right edge, by time. */
+  get edges() {
+    const { model, from, to } = this;
+    return { begin: model.begin[from], end: to < model.pointCount ? model.begin[to] : Math.max(model.workEnd, model.begin[from]) };
+  }
+
+  /**
+   * The seconds at a horizontal position.
+   * @param {number} x
+   */
+  secondsAt(x) {
+    const { begin, end } = this.edges;
+    if (this.byTime) return begin + (x / this.width) * (end - begin);
+    return x >= this.width && this.to >= this.model.pointCount ? this.model.end : this.model.begin[this.pointOf(x)];
+  }
+
   /** The layers from below: their names, and the classes of their colours. */
   get layers() {
     const { model } = this;
@@ -91,8 +117,7 @@ export class Timeline {
     const share = Math.min(1, Math.max(0, x / this.width));
     const { model, from, to } = this;
     if (!this.byTime) return Math.min(to - 1, Math.floor(from + share * (to - from)));
-    const begin = model.begin[from];
-    const end = to >= model.pointCount ? model.end : model.begin[to];
+    const { begin, end } = this.edges;
     return Math.min(to - 1, Math.max(from, model.pointAt(begin + share * (end - begin))));
   }
 
@@ -100,10 +125,9 @@ export class Timeline {
   xOf(point) {
     const { model, from, to } = this;
     if (!this.byTime) return ((point - from) / (to - from)) * this.width;
-    const begin = model.begin[from];
-    const end = to >= model.pointCount ? model.end : model.begin[to];
+    const { begin, end } = this.edges;
     const seconds = point >= model.pointCount ? model.end : model.begin[point];
-    return end > begin ? ((seconds - begin) / (end - begin)) * this.width : 0;
+    return end > begin ? Math.min(1, (seconds - begin) / (end - begin)) * this.width : 0;
   }
 
   /**
@@ -117,6 +141,7 @@ export class Timeline {
   /** @param {any} colours */
   draw(colours) {
     const { model, look } = this;
+    this.byTime = choices.get("axis", "events") === "time";
     const ribbon = look.axis ? 58 : 0;
     const { pen, width } = sizeCanvas(this.canvas, look.height + ribbon);
     this.width = width;
@@ -238,7 +263,7 @@ export class Timeline {
     if (!look.axis) return;
     const label = formatBytes(model.bytes);
     const room = pen.measureText(label).width;
-    const at = x + room + 12 > width ? x - room - 6 : x + 6;
+    const at = x + room + 12 > width ? x - room - 6 : Math.max(AXIS_ROOM, x + 6);
     pen.fillStyle = colours.background;
     pen.fillRect(at - 3, 1, room + 6, 17);
     pen.fillStyle = colours.text;

@@ -44,30 +44,76 @@ export function drawRibbon(line, pen, colours) {
     const right = Math.min(width, line.xOf(model.pointAt(one.end_seconds)));
     return { left, right };
   };
-  for (const one of model.intervals) {
+  drawPhases(model.intervals, box, pen, colours, y);
+  drawSteps(model.page.phases.steps, box, pen, colours, { y: y + 18, width });
+  const { begin, end } = { begin: line.secondsAt(0), end: line.secondsAt(width) };
+  const digits = end - begin < 0.004 ? 5 : end - begin < 0.04 ? 4 : 3;
+  for (let part = 0; part <= 4; part++) {
+    const x = (part / 4) * width;
+    const text = formatSeconds(line.secondsAt(x), digits);
+    const room = pen.measureText(text).width;
+    pen.fillStyle = colours.line;
+    pen.fillRect(Math.min(width - 1, x), y + 34, 1, 4);
+    pen.fillStyle = colours.muted;
+    pen.fillText(text, Math.min(width - room, Math.max(0, x - room / 2)), y + 46);
+  }
+}
+
+/**
+ * Phases that are too narrow to be seen are one band.
+ * @param {any[]} intervals
+ * @param {(one: any) => {left: number, right: number}} box
+ * @param {CanvasRenderingContext2D} pen
+ * @param {any} colours
+ * @param {number} y
+ */
+function drawPhases(intervals, box, pen, colours, y) {
+  let band = { left: 0, right: -10 };
+  const endBand = () => {
+    pen.fillStyle = colours.soft;
+    if (band.right - band.left >= 1) pen.fillRect(band.left, y, band.right - band.left, 18);
+  };
+  for (const one of intervals) {
     const { left, right } = box(one);
-    if (right - left < 1) continue;
+    if (right <= left) continue;
+    if (right - left < 1) {
+      if (left > band.right + 2) {
+        endBand();
+        band = { left, right };
+      } else band.right = right;
+      continue;
+    }
     pen.fillStyle = one.name === "backward" ? colours.frame : colours.soft;
-    pen.fillRect(left, y, right - left - 1, 18);
+    pen.fillRect(left, y, Math.max(1, right - left - 1), 18);
     pen.fillStyle = colours.text;
     pen.fillText(fitText(pen, one.name, right - left - 10), left + 5, y + 10);
   }
-  for (const one of model.page.phases.steps) {
-    const { left, right } = box(one);
-    if (right - left < 12) continue;
+  endBand();
+}
+
+/**
+ * Every step has a tick and a name, or every 2nd, 5th, 10th ... one has.
+ * @param {any[]} steps
+ * @param {(one: any) => {left: number, right: number}} box
+ * @param {CanvasRenderingContext2D} pen
+ * @param {any} colours
+ * @param {{y: number, width: number}} place
+ */
+function drawSteps(steps, box, pen, colours, { y, width }) {
+  const shown = steps.map((one) => ({ step: one.step, ...box(one) })).filter(({ left, right }) => right > left);
+  if (!shown.length) return;
+  const each = (shown[shown.length - 1].right - shown[0].left) / shown.length;
+  const room = pen.measureText(`step ${shown[shown.length - 1].step}`).width + 12;
+  let every = 1;
+  for (let i = 0; every * each < room && i < 30; i++) every = [1, 2, 5][i % 3] * 10 ** Math.floor(i / 3);
+  let free = 0;
+  for (const { step, left } of shown) {
+    if (step % every || left < free) continue;
     pen.fillStyle = colours.line;
-    pen.fillRect(left, y + 18, 1, 16);
+    pen.fillRect(left, y, 1, 16);
     pen.fillStyle = colours.muted;
-    pen.fillText(fitText(pen, `step ${one.step}`, right - left - 8), left + 5, y + 28);
-  }
-  const span = (line.to >= model.pointCount ? model.end : model.begin[line.to]) - model.begin[line.from];
-  const digits = span < 0.004 ? 5 : span < 0.04 ? 4 : 3;
-  pen.fillStyle = colours.muted;
-  for (let part = 0; part <= 4; part++) {
-    const x = (part / 4) * width;
-    const point = line.pointOf(Math.min(x, width - 1));
-    const text = formatSeconds(part === 4 && line.to >= model.pointCount ? model.end : model.begin[point], digits);
-    const room = pen.measureText(text).width;
-    pen.fillText(text, Math.min(width - room, Math.max(0, x - room / 2)), y + 46);
+    const text = `step ${step}`;
+    if (left + 5 + pen.measureText(text).width <= width) pen.fillText(text, left + 5, y + 10);
+    free = left + room - 4;
   }
 }

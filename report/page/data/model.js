@@ -57,6 +57,8 @@ export class Model {
     this.reserved = columns.point_reserved.map((one) => one * this.unit);
     this.reservedPyramid = this.reserved.length ? new Pyramid(this.reserved, this.reserved, this.reserved.map(() => 1)) : null;
     this.intervals = page.phases.phases.filter((/** @type {any} */ one) => one.depth === 0);
+    // Then the process exits.
+    this.workEnd = page.work_end_seconds;
     /** @type {{from: number, to: number} | null} moments; null: the whole run */
     this.window = null;
     // The memory that tables and flames show: a word of KINDS in kinds.js.

@@ -20,7 +20,8 @@ export class Tensors {
    * @param {number} point
    */
   liveAt(point) {
-    const { tensor_made: made, tensor_lived: lived, point_peak_event: events } = this.columns;
+    const { columns } = this;
+    const [made, lived, events] = [columns.tensor_made, columns.tensor_lived, columns.point_peak_event];
     const event = events[point];
     const found = [];
     for (let i = 0; i < this.count && made[i] <= event; i++) {
@@ -34,7 +35,8 @@ export class Tensors {
    * @param {number} block
    */
   lifeOf(block) {
-    const { tensor_made: made, tensor_lived: lived, point_peak_event: events } = this.columns;
+    const { columns } = this;
+    const [made, lived, events] = [columns.tensor_made, columns.tensor_lived, columns.point_peak_event];
     const first = events[0];
     const whole = Math.max(1, events[events.length - 1] - first);
     const shareOf = (/** @type {number} */ event) => Math.min(1, Math.max(0, (event - first) / whole));
@@ -57,9 +59,11 @@ export class Tensors {
    * @param {number} block
    */
   freedAt(block) {
-    const { tensor_made: made, tensor_lived: lived, tensor_made_tick: ticks, tensor_lived_ticks: livedTicks } = this.columns;
-    if (lived[block] === 0) return null;
-    return ticks.length ? (ticks[block] + livedTicks[block]) * this.tick : this.secondsOf(made[block] + lived[block]);
+    const { columns } = this;
+    const lived = columns.tensor_lived[block];
+    if (lived === 0) return null;
+    const ticks = columns.tensor_made_tick;
+    return ticks.length ? (ticks[block] + columns.tensor_lived_ticks[block]) * this.tick : this.secondsOf(columns.tensor_made[block] + lived);
   }
 
   /**
@@ -67,7 +71,8 @@ export class Tensors {
    * @param {number} event
    */
   secondsOf(event) {
-    const { point_peak_event: events, point_begin: begin, point_peak_offset: offset } = this.columns;
+    const { columns } = this;
+    const events = columns.point_peak_event;
     let low = 0;
     let high = events.length - 1;
     while (low < high) {
@@ -75,7 +80,7 @@ export class Tensors {
       if (events[middle] < event) low = middle + 1;
       else high = middle;
     }
-    return (begin[low] + offset[low]) * this.tick;
+    return (columns.point_begin[low] + columns.point_peak_offset[low]) * this.tick;
   }
 
   /**

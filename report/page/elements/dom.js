@@ -123,6 +123,11 @@ export function readColours(categories) {
  * @param {number} height CSS pixels
  */
 export function sizeCanvas(canvas, height) {
+  const recorder = /** @type {any} */ (canvas).pen;  // of save.js
+  if (recorder) {
+    recorder.height = height;
+    return { pen: recorder, width: canvas.clientWidth };
+  }
   const ratio = window.devicePixelRatio || 1;
   const width = canvas.clientWidth;
   if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
@@ -145,7 +150,9 @@ export function sizeCanvas(canvas, height) {
  * @param {number} room
  */
 export function fitText(pen, text, room) {
-  const short = text.length > 200 ? text.slice(0, 200) : text;
+  // A mark of direction would turn the text that follows it.
+  const plain = text.replace(/[\u202a-\u202e\u2066-\u2069]/g, "");
+  const short = plain.length > 200 ? plain.slice(0, 200) : plain;
   if (pen.measureText(short).width <= room) return short;
   let kept = Math.min(short.length, Math.floor(room / 5));
   while (kept > 0 && pen.measureText(short.slice(0, kept) + "\u2026").width > room) kept--;

@@ -170,12 +170,13 @@ function makeGrower(count, width, addRows) {
  * @param {HTMLElement} list
  * @param {number[]} levels
  * @param {string[]} categories
+ * @param {Set<number>} [drawn] categories that a chart shows, though they hold nothing at this moment
  */
-export function fillLegend(list, levels, categories) {
+export function fillLegend(list, levels, categories, drawn) {
   const total = levels.reduce((sum, one) => sum + one, 0);
   list.className = "legend";
-  list.replaceChildren(...[...levels.keys()].filter((i) => levels[i] > 0).sort((a, b) => levels[b] - levels[a]).map((i) => {
-    return makeLegendItem(classOf(categories[i]), categories[i], levels[i], levels[i] / total);
+  list.replaceChildren(...[...levels.keys()].filter((i) => levels[i] > 0 || drawn?.has(i)).sort((a, b) => levels[b] - levels[a]).map((i) => {
+    return makeLegendItem(classOf(categories[i]), categories[i], levels[i], levels[i] / (total || 1));
   }));
 }
 

@@ -2,6 +2,7 @@
 // The tab of differences: the peak of one file against that of another, row by row. The
 // rows sum to the difference of the peaks.
 import { layersOf } from "../data/model.js";
+import { choices } from "../data/choices.js";
 import { byId, make, makeChoice, shortName } from "../elements/dom.js";
 import { bytesOfFile, readFiles } from "./files.js";
 import { formatBytes, formatCount } from "../elements/format.js";
@@ -16,7 +17,7 @@ export class DifferencesView {
   /** @param {import("../data/model.js").Model} model */
   constructor(model) {
     this.model = model;
-    this.by = "line";
+    this.drawn = "";
     const files = readFiles();
     if (files) files.then((data) => this.build(data));
     else {
@@ -40,16 +41,17 @@ export class DifferencesView {
       tools.append(label);
     }
     const keys = Object.keys(this.files[0].rows).flatMap((key) => [key, ...Object.keys(JOINED).filter((one) => JOINED[one].of === key)]);
-    tools.append(makeChoice("Rows are", keys.map((key) => [key, this.model.titleOf(key)]), () => this.by, (key) => {
-      this.by = key;
-      this.fill();
-    }));
+    tools.append(makeChoice("Rows are", keys.map((key) => [key, this.model.titleOf(key)]), () => this.by, (key) => choices.set("differ", key, "line")));
     this.title = make("h2", "big");
     this.sub = make("p", "sub");
     this.table = make("table", "rows");
     this.note = make("p", "note");
     byId("differences").replaceChildren(tools, this.title, this.sub, this.table, this.note);
-    this.fill();
+    this.show();
+  }
+
+  get by() {
+    return choices.get("differ", "line");
   }
 
   /**
@@ -64,8 +66,9 @@ export class DifferencesView {
       option.value = String(file.given);
       select.append(option);
     }
-    select.value = String(chosen.given);
-    select.onchange = () => this.fill();
+    const word = name.toLowerCase();
+    select.dataset.given = String(chosen.given);
+    select.onchange = () => choices.set(word, select.value, select.dataset.given);
     return select;
   }
 
@@ -127,8 +130,18 @@ export class DifferencesView {
       `${same ? `, ${formatCount(same)} ${same === 1 ? "is" : "are"} the same` : ""}; the changes sum to ${signed(sum, formatCount)} bytes.`;
   }
 
-  /** Nothing here depends on the moment. */
-  show() {}
+  /** Only the two files and the key change the rows. */
+  show() {
+    if (!this.before) return;
+    for (const [word, select] of [["before", this.before], ["after", this.after]]) {
+      select.value = choices.get(word, select.dataset.given);
+      if (!this.fileOf(select)) select.value = select.dataset.given;
+    }
+    const drawn = [this.before.value, this.after.value, this.by].join();
+    if (drawn === this.drawn) return;
+    this.drawn = drawn;
+    this.fill();
+  }
 }
 
 /** @param {string} line "model.py:40 (forward)" */

@@ -1,10 +1,12 @@
 // @ts-check
 // The tab of the flame: its choices, search, zoom, keyboard, and the text about it.
+import { choices } from "../data/choices.js";
 import { byId, hideTip, make, makeButton, makeChoice, showTip } from "../elements/dom.js";
 import { Flame } from "../charts/flame.js";
 import { FlameTable } from "../charts/flame_table.js";
 import { formatBytes, formatCount, formatShare } from "../elements/format.js";
 import { chosenSet, makeKindChoice, sayKind, sumOf } from "./kinds.js";
+import { makeSaveButtons } from "../elements/save.js";
 import { fillLegend } from "../elements/table.js";
 
 /** @type {[string, string][]} */
@@ -17,11 +19,7 @@ export class FlameView {
    */
   constructor(model, setKind) {
     this.model = model;
-    this.mode = "whole";
-    this.measure = "bytes";
-    this.withNative = true;
-    this.kindOfTree = "";
-    this.inverted = false;
+    this.treeOf = "";
     /** @type {Flame | null} made when it is first shown */
     this.flame = null;
     this.leftOut = 0;
@@ -38,20 +36,17 @@ export class FlameView {
     this.search.placeholder = "function or file";
     this.search.setAttribute("aria-label", "Find frames");
     this.found = make("span", "facts");
-    this.search.oninput = () => this.show(this.colours);
+    this.search.oninput = () => choices.set("frame", this.search.value);
     this.out = makeButton("Whole program", () => this.zoomTo(0));
-    const invert = this.makeSwitch("Invert", false, (isOn) => (this.inverted = isOn));
+    const invert = this.makeSwitch("Invert", "invert", "no");
     this.kinds = makeKindChoice(this.model, setKind);
-    const native = this.makeSwitch("Native frames", true, (isOn) => (this.withNative = isOn));
+    const native = this.makeSwitch("Native frames", "native", "yes");
     native.hidden = !this.model.page.frames.some((/** @type {any} */ one) => one.is_native);
     const keyModes = this.model.keys.map((key) => /** @type {[string, string]} */ ([key, key + " first"]));
-    tools.append(this.search, this.kinds, makeChoice("Flame of", [...FRAME_MODES, ...keyModes], () => this.mode, (mode) => {
-      this.mode = mode;
-      this.remake();
-    }), makeChoice("Widths are", [["bytes", "bytes"], ["blocks", "blocks"]], () => this.measure, (measure) => {
-      this.measure = measure;
-      this.remake();
-    }), invert, native, this.out, this.found);
+    const modes = makeChoice("Flame of", [...FRAME_MODES, ...keyModes], () => this.mode, (mode) => this.remake("frames", mode, "whole"));
+    const widths = makeChoice("Widths are", [["bytes", "bytes"], ["blocks", "blocks"]], () => this.measure, (measure) => this.remake("widths", measure, "bytes"));
+    this.choices = [invert, native, modes, widths];
+    tools.append(this.search, this.kinds, modes, widths, invert, native, this.out, this.found);
     this.twin = new FlameTable((node) => this.zoomTo(node));
     this.kindText = make("p", "say");
     this.canvas = make("canvas");
@@ -61,33 +56,43 @@ export class FlameView {
     this.frameText = make("p", "unseen");
     this.frameText.setAttribute("aria-live", "polite");
     this.legend = make("ul");
+    tools.append(...makeSaveButtons({ name: "flame", canvas: this.canvas, draw: () => this.flame && this.flame.draw(this.colours), colours: () => this.colours, legend: this.legend }));
     this.note = make("p", "note");
     this.note.id = "flame-sum";
     byId("flame").append(tools, this.kindText, this.canvas, this.frameText, this.legend, this.note, this.twin.box);
     this.listen();
   }
 
+  get mode() {
+    return choices.get("frames", "whole");
+  }
+
+  get measure() {
+    return choices.get("widths", "bytes");
+  }
+
   /**
    * A button that is pressed or not.
    * @param {string} text
-   * @param {boolean} isOn
-   * @param {(isOn: boolean) => void} change
+   * @param {string} word of the address
+   * @param {string} first "yes" or "no"
    */
-  makeSwitch(text, isOn, change) {
-    const button = makeButton(text, () => {
-      isOn = !isOn;
-      button.setAttribute("aria-pressed", String(isOn));
-      change(isOn);
-      this.remake();
-    });
-    button.setAttribute("aria-pressed", String(isOn));
+  makeSwitch(text, word, first) {
+    const button = makeButton(text, () => this.remake(word, choices.get(word, first) === "yes" ? "no" : "yes", first));
+    button.refresh = () => button.setAttribute("aria-pressed", String(choices.get(word, first) === "yes"));
+    button.refresh();
     return button;
   }
 
-  /** Makes the tree again. */
-  remake() {
-    this.flame = null;
-    this.show(this.colours);
+  /**
+   * Another tree: nothing is zoomed in it.
+   * @param {string} word
+   * @param {string} value
+   * @param {string} first
+   */
+  remake(word, value, first) {
+    choices.words.delete("root");
+    choices.set(word, value, first);
   }
 
   listen() {
@@ -137,9 +142,8 @@ export class FlameView {
   /** @param {number} node */
   zoomTo(node) {
     if (!this.flame) return;
-    this.flame.root = node;
     this.flame.current = node;
-    this.show(this.colours);
+    choices.set("root", String(node), "0");
   }
 
   /** @param {number} amount */
@@ -160,15 +164,20 @@ export class FlameView {
     this.colours = colours;
     const { model } = this;
     const shown = chosenSet(model);
-    if (!this.flame || this.kindOfTree !== model.kind) {
+    const [inverted, withNative] = [choices.get("invert") === "yes", choices.get("native", "yes") === "yes"];
+    const treeOf = [model.kind, this.mode, this.measure, inverted, withNative].join();
+    if (!this.flame || this.treeOf !== treeOf) {
       // Siblings keep their order while the moment moves: that of the peak.
       const order = model.kind === "now" ? model.live.at(Math.floor(model.page.peak.point / model.ratio)) : shown;
-      const { tree, names, leftOut } = model.tree(this.mode, this.inverted, this.weightsOf(order), this.withNative);
-      this.kindOfTree = model.kind;
+      const { tree, names, leftOut } = model.tree(this.mode, inverted, this.weightsOf(order), withNative);
+      this.treeOf = treeOf;
       this.flame = new Flame(this.canvas, tree, names);
       this.leftOut = leftOut;
     }
     const { flame } = this;
+    flame.root = Math.min(flame.tree.count - 1, Math.max(0, Math.trunc(Number(choices.get("root", "0"))) || 0));
+    if (this.search.value !== choices.get("frame")) this.search.value = choices.get("frame");
+    for (const one of this.choices) one.refresh();
     flame.tree.measure(this.weightsOf(shown), model.numbers.category);
     if (flame.tree.total[flame.root] === 0) flame.root = 0;
     const { bytes: amount, count } = flame.search(this.search.value);

@@ -5,6 +5,7 @@ import { GrowthLine } from "../charts/growth_line.js";
 import { choices } from "../data/choices.js";
 import { byId, hideTip, make, makeChoice, makePlaceText, showTip } from "../elements/dom.js";
 import { formatBytes, formatCount, formatSeconds } from "../elements/format.js";
+import { makeSaveButtons } from "../elements/save.js";
 import { makeSource } from "../elements/source.js";
 import { fillRows, makeAmount, makeBytes, makeDelta, makePlace, signed } from "../elements/table.js";
 
@@ -40,10 +41,10 @@ export class GrowthView {
     this.search.type = "search";
     this.search.placeholder = "find rows";
     this.search.setAttribute("aria-label", "Find rows");
-    this.search.oninput = () => choices.set("growthfind", this.search.value);
+    this.search.oninput = () => choices.set("grew", this.search.value);
     this.keys = makeChoice("Rows are", ["line", "module", "layers", "category", ...model.keys.filter((key) => !["module", "category"].includes(key))],
       () => this.by, (key) => choices.set("grows", key, "line"));
-    tools.append(this.search, this.keys);
+    tools.append(this.search, this.keys, ...makeSaveButtons({ name: "growth", canvas, draw: () => this.line.draw(this.colours, this.ends()), colours: () => this.colours }));
     this.say = make("p", "lead wide-text");
     this.table = make("table", "rows");
     this.note = make("p", "note");
@@ -128,7 +129,7 @@ export class GrowthView {
       const sample = [a, b][i];
       if (document.activeElement !== input) input.value = this.growth.hasSteps ? this.growth.steps[sample] : this.growth.seconds[sample].toFixed(3);
     });
-    if (document.activeElement !== this.search) this.search.value = choices.get("growthfind");
+    if (document.activeElement !== this.search) this.search.value = choices.get("grew");
     this.keys.refresh();
     this.sayDifference(a, b);
     this.fill(a, b);

@@ -1,5 +1,6 @@
 // @ts-check
 // The tab of lines: rows by a key, at the moment shown or over the whole run; find, source, stacks.
+import { choices } from "../data/choices.js";
 import { byId, make, makeChoice } from "../elements/dom.js";
 import { formatBytes, formatCount, formatShare } from "../elements/format.js";
 import { chosenSet, makeKindChoice, sayKind, sumOf } from "./kinds.js";
@@ -16,7 +17,6 @@ export class LinesView {
    */
   constructor(model, setKind) {
     this.model = model;
-    this.by = "line";
     this.build(setKind);
   }
 
@@ -27,12 +27,9 @@ export class LinesView {
     this.search.type = "search";
     this.search.placeholder = "file, function, name";
     this.search.setAttribute("aria-label", "Find rows");
-    this.search.oninput = () => this.show();
+    this.search.oninput = () => choices.set("find", this.search.value);
     this.kinds = makeKindChoice(this.model, setKind);
-    this.keys = makeChoice("Rows are", ["line", "stack", "function", "file", ...this.model.keys], () => this.by, (key) => {
-      this.by = key;
-      this.show();
-    });
+    this.keys = makeChoice("Rows are", ["line", "stack", "function", "file", ...this.model.keys], () => this.by, (key) => choices.set("rows", key, "line"));
     tools.append(this.search, this.kinds, this.keys);
     this.kindText = make("p", "say");
     this.table = make("table");
@@ -41,8 +38,14 @@ export class LinesView {
     byId("lines").append(tools, this.kindText, this.table, this.note);
   }
 
+  get by() {
+    return choices.get("rows", "line");
+  }
+
   show() {
     const { model } = this;
+    if (this.search.value !== choices.get("find")) this.search.value = choices.get("find");
+    this.keys.refresh();
     const shown = chosenSet(model);
     const total = sumOf(shown.bytes);
     const wanted = this.search.value.trim().toLowerCase();
@@ -57,17 +60,6 @@ export class LinesView {
     const count = formatCount(rows.length) + (rows.length === 1 ? " row sums" : " rows sum");
     this.note.textContent = `${wanted ? `Found: ${formatBytes(sum)}, ${formatShare(sum / (total || 1))}. ` : ""}` +
       `${count} to ${formatCount(sum)} bytes${wanted || model.kind !== "now" ? "" : ", the memory at this moment"}.`;
-  }
-
-  /**
-   * Shows the rows with this text.
-   * @param {string} text
-   */
-  find(text) {
-    this.by = "line";
-    this.keys.refresh();
-    this.search.value = text;
-    this.show();
   }
 
   /**

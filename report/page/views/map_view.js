@@ -1,6 +1,7 @@
 // @ts-check
 // The tab of the map: torch's segments with their blocks and holes at the moment shown, why every
 // reserved byte is there, the lines that pin segments, the rest of the device.
+import { choices } from "../data/choices.js";
 import { byId, classOf, hideTip, make, makeButton, makeChoice, makeZoomButtons, showTip } from "../elements/dom.js";
 import { formatBytes, formatCount, formatSeconds } from "../elements/format.js";
 import { makeAmount, makeLegendItem } from "../elements/table.js";
@@ -25,7 +26,6 @@ export class MapView {
     this.model = model;
     this.setWindow = setWindow;
     this.showLine = showLine;
-    this.by = "category";
     this.lookBy = "";
     /** @type {import("../data/allocator_history.js").AllocatorState | null} */
     this.state = null;
@@ -78,6 +78,10 @@ export class MapView {
       this.pins?.box, this.ledger?.box, makeWhatIf(this.model.page.whatif));
   }
 
+  get by() {
+    return choices.get("colour", "category");
+  }
+
   makeTools() {
     const tools = make("div", "tools");
     const label = make("label", "", "Moment ");
@@ -92,11 +96,7 @@ export class MapView {
         tools.append(button);
       }
     }
-    tools.append(makeChoice("Blocks are coloured by", [...this.model.rowKeys, "age"], () => this.by, (by) => {
-      this.by = by;
-      this.look = null;
-      this.show(this.colours);
-    }), makeChoice("Segments are drawn", /** @type {[string, string][]} */ (WIDTHS), () => this.map?.widths || "", (widths) => {
+    tools.append(makeChoice("Blocks are coloured by", [...this.model.rowKeys, "age"], () => this.by, (by) => choices.set("colour", by, "category")), makeChoice("Segments are drawn", /** @type {[string, string][]} */ (WIDTHS), () => this.map?.widths || "", (widths) => {
       this.map?.layOut(widths);
       this.draw();
     }));

@@ -1,7 +1,8 @@
 // @ts-check
 // The moment that the tabs show: the bar above them, the sentence about it, and how a timeline
 // chooses another one.
-import { byId, hideTip, make, makeButton, showTip } from "../elements/dom.js";
+import { choices } from "../data/choices.js";
+import { byId, hideTip, make, makeButton, makeChoice, showTip } from "../elements/dom.js";
 import { formatBytes, formatSeconds } from "../elements/format.js";
 import { makeAmount } from "../elements/table.js";
 import { Timeline } from "../charts/timeline.js";
@@ -64,6 +65,30 @@ function showMoment(line, event) {
   showTip(event, rows);
 }
 
+/** The axis of all timelines. */
+export function makeAxisChoice() {
+  return makeChoice("Axis", [["events", "by events"], ["time", "by time"]], () => choices.get("axis", "events"), (axis) => choices.set("axis", axis, "events"));
+}
+
+/**
+ * Which moment is shown, and how much it holds.
+ * @param {import("../data/model.js").Model} model
+ * @param {SetWindow} setWindow
+ */
+export function sayMoment(model, setWindow) {
+  const { window } = model;
+  const amount = makeAmount(model.bytes);
+  amount.dataset.seconds = String(model.peakAt[model.point]);
+  const phase = model.phaseAt(model.peakAt[model.point]);
+  const at = ` at ${formatSeconds(model.peakAt[model.point])}${phase ? ", " + phase : ""}.`;
+  if (!window) {
+    return ["Showing ", make("b", "", model.page.is_part ? "the highest moment of this part of the run" : "the peak of the whole run"), ": ", amount, at + " Drag below to look elsewhere."];
+  }
+  const back = makeButton("Back to the peak", () => setWindow(null), "link");
+  const [from, to] = [window.from, window.to].map((moment) => formatSeconds(model.secondsOf(moment)));
+  return ["Showing the highest moment of ", make("b", "", from === to ? from : `${from} to ${to}`), ": ", amount, at, back];
+}
+
 export class MomentBar {
   /**
    * @param {import("../data/model.js").Model} model
@@ -86,19 +111,8 @@ export class MomentBar {
   say() {
     const { model } = this;
     const say = byId("say");
-    const { window } = model;
-    const amount = makeAmount(model.bytes);
-    amount.dataset.seconds = String(model.peakAt[model.point]);
-    const phase = model.phaseAt(model.peakAt[model.point]);
-    const at = ` at ${formatSeconds(model.peakAt[model.point])}${phase ? ", " + phase : ""}.`;
     const bar = byId("bar");
-    if (!window) {
-      say.replaceChildren("Showing ", make("b", "", model.page.is_part ? "the highest moment of this part of the run" : "the peak of the whole run"), ": ", amount, at + " Drag below to look elsewhere.");
-    } else {
-      const back = makeButton("Back to the peak", () => this.setWindow(null), "link");
-      const span = `${formatSeconds(model.secondsOf(window.from))} to ${formatSeconds(model.secondsOf(window.to))}`;
-      say.replaceChildren("Showing the highest moment of ", make("b", "", span), ": ", amount, at, back);
-    }
+    say.replaceChildren(...sayMoment(model, this.setWindow));
     bar.setAttribute("aria-valuenow", String(Math.round((model.point / model.pointCount) * 100)));
     bar.setAttribute("aria-valuetext", say.textContent || "");
   }

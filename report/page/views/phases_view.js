@@ -1,5 +1,6 @@
 // @ts-check
 // The tab of phases: the figures of each; choosing one shows its time on every tab.
+import { choices } from "../data/choices.js";
 import { byId, make, makeButton } from "../elements/dom.js";
 import { formatSeconds } from "../elements/format.js";
 import { fillRows, makeBytes } from "../elements/table.js";
@@ -16,14 +17,32 @@ export class PhasesView {
   }
 
   build() {
-    const { model } = this;
-    const table = make("table", "rows");
-    const heads = [["Peak", "right"], ["of the peak", "share"], ["Before", "right wide"], ["After", "right wide"], ["Allocated", "right wide"], ["From", "right wide"], ["Phase", ""]];
-    const most = Math.max(1, ...model.intervals.map((/** @type {any} */ one) => one.peak_bytes));
-    fillRows(table, heads, model.intervals, (/** @type {any} */ one, row) => this.makeCells(one, most, row));
-    byId("phases").append(table, make("p", "note", model.intervals.length
-      ? "A phase shows its own time on every tab when you choose it."
-      : "This trace has no phases: nothing was allocated in a forward or backward pass, and the program named none."));
+    const tools = make("div", "tools");
+    this.search = make("input");
+    this.search.type = "search";
+    this.search.placeholder = "step 12, backward";
+    this.search.setAttribute("aria-label", "Find phases");
+    this.search.oninput = () => choices.set("phase", this.search.value);
+    tools.append(this.search);
+    this.table = make("table", "rows");
+    this.found = "?";
+    byId("phases").append(tools, this.table, make("p", "note", "A phase shows its own time on every tab when you choose it."));
+  }
+
+  /** Only the search changes the rows. */
+  show() {
+    const wanted = choices.get("phase").trim().toLowerCase();
+    if (this.search.value !== choices.get("phase")) this.search.value = choices.get("phase");
+    if (this.found === wanted) return;
+    this.found = wanted;
+    const by = (/** @type {string} */ field) => (/** @type {any} */ one) => one[field];
+    /** @type {any[][]} */
+    const heads = [["Peak", "right", by("peak_bytes")], ["of the peak", "share"], ["Before", "right wide", by("begin_bytes")], ["After", "right wide", by("end_bytes")],
+      ["Allocated", "right wide", by("allocated_bytes")], ["From", "right wide", by("begin_seconds")], ["Phase", "", nameOfPhase]];
+    const { intervals } = this.model;
+    const most = intervals.reduce((/** @type {number} */ top, /** @type {any} */ one) => Math.max(top, one.peak_bytes), 1);
+    const rows = wanted ? intervals.filter((/** @type {any} */ one) => (nameOfPhase(one) + " ").includes(wanted + " ") || nameOfPhase(one).includes(wanted) && !/\d$/.test(wanted)) : intervals;
+    fillRows(this.table, heads, rows, (/** @type {any} */ one, row) => this.makeCells(one, most, row));
   }
 
   /**
@@ -46,11 +65,13 @@ export class PhasesView {
       const to = Math.floor(model.pointAt(one.end_seconds) / model.ratio) + 1;
       this.setWindow({ from, to });
     };
-    name.append(makeButton((one.step === null ? "" : `step ${one.step} `) + one.name, choose, "link"));
+    name.append(makeButton(nameOfPhase(one), choose, "link"));
     return [makeBytes(one.peak_bytes), share, makeBytes(one.begin_bytes, "right wide"), makeBytes(one.end_bytes, "right wide"),
       makeBytes(one.allocated_bytes, "right wide"), make("td", "right wide", formatSeconds(one.begin_seconds)), name];
   }
+}
 
-  /** Nothing here depends on the moment. */
-  show() {}
+/** @param {any} one an interval of the engine */
+function nameOfPhase(one) {
+  return (one.step === null ? "" : `step ${one.step} `) + one.name;
 }

@@ -36,7 +36,7 @@ export class RanksView {
       ...phases.map((name) => ({ name, cells: files.map((file) => cellOf(file, name)) }))];
     this.map = new HeatMap(this.canvas, files.map((file) => file.label), columns);
     const tools = make("div", "tools");
-    tools.append(make("span", "facts", "Shade from the least to the most of"), makeChoice("Shade by", [["column", "each column"], ["all", "all"]],
+    tools.append(make("span", "facts", "Shade from zero to the most of"), makeChoice("Shade by", [["column", "each column"], ["all", "all"]],
       () => (/** @type {HeatMap} */ (this.map).perColumn ? "column" : "all"), (word) => {
         /** @type {HeatMap} */ (this.map).perColumn = word === "column";
         this.show(this.colours);

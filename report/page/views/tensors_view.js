@@ -1,6 +1,7 @@
 // @ts-check
 // The tab of tensors: every block that is live at the moment shown, one by one.
 import { choices } from "../data/choices.js";
+import { layersOf } from "../data/model.js";
 import { byId, classOf, make, makeButton, makeChoice, shortName } from "../elements/dom.js";
 import { formatBytes, formatCount, formatSeconds } from "../elements/format.js";
 import { save } from "../elements/save.js";
@@ -9,6 +10,8 @@ import { makeStack } from "../elements/stack.js";
 import { fillRows, makeBytes, makePlace } from "../elements/table.js";
 
 const ALL = "all";
+// A search for the blocks of one module, as the tab of modules has it.
+const OF_MODULE = "module=";
 // A cell that begins so is a formula to a spreadsheet.
 const FORMULA = /^[=+\-@\t\r]/;
 
@@ -64,11 +67,13 @@ export class TensorsView {
     const { model, tensors } = this;
     const live = tensors.liveAt(model.point).map((block) => this.rowOf(block));
     const categories = [...new Set(live.map((row) => row.category))].sort();
-    if (document.activeElement !== this.search) this.search.value = choices.get("tensor");
+    if (this.search.value !== choices.get("tensor")) this.search.value = choices.get("tensor");
     const chosen = categories.includes(this.category) ? this.category : ALL;
     this.kinds.replaceChildren(makeChoice("Category", [ALL, ...categories], () => chosen, (word) => choices.set("category", word, ALL)));
     const wanted = this.search.value.trim().toLowerCase();
-    this.rows = live.filter((row) => (chosen === ALL || row.category === chosen) && (!wanted || textOfRow(row).includes(wanted)));
+    const isWanted = wanted.startsWith(OF_MODULE) ? (/** @type {TensorRow} */ row) => layersOf(row.module).toLowerCase() === wanted.slice(OF_MODULE.length)
+      : (/** @type {TensorRow} */ row) => textOfRow(row).includes(wanted);
+    this.rows = live.filter((row) => (chosen === ALL || row.category === chosen) && (!wanted || isWanted(row)));
     this.fill();
     this.sayRest(live, wanted !== "" || chosen !== ALL);
   }

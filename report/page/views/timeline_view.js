@@ -1,8 +1,10 @@
 // @ts-check
 // The tab of the timeline: axis, zoom, legend, and the text about it.
+import { choices } from "../data/choices.js";
 import { byId, make, makeChoice, makeZoomButtons } from "../elements/dom.js";
-import { formatCount } from "../elements/format.js";
-import { listenTo } from "./moment_bar.js";
+import { formatCount, formatSeconds } from "../elements/format.js";
+import { makeSaveButtons } from "../elements/save.js";
+import { listenTo, makeAxisChoice } from "./moment_bar.js";
 import { SERIES_KINDS } from "../data/series.js";
 import { fillLegend, makeLegendItem } from "../elements/table.js";
 import { Timeline } from "../charts/timeline.js";
@@ -34,13 +36,10 @@ export class TimelineView {
     this.canvas.setAttribute("role", "img");
     this.stacked = makeChoice("Stacked by", this.model.rowKeys, () => this.model.stacked, setStacked);
     tools.append(this.stacked);
-    tools.append(makeChoice("Axis", [["events", "by events"], ["time", "by time"]],
-      () => (this.line.byTime ? "time" : "events"), (axis) => {
-        this.line.byTime = axis === "time";
-        this.redraw();
-      }));
-    tools.append(...makeZoomButtons((factor) => this.zoom(factor)));
+    this.axis = makeAxisChoice();
+    tools.append(this.axis, ...makeZoomButtons((factor) => this.zoom(factor)));
     this.legend = make("ul");
+    tools.append(...makeSaveButtons({ name: "timeline", canvas: this.canvas, draw: () => this.line.draw(this.colours), colours: () => this.colours, legend: this.legend }));
     this.note = make("p", "note");
     byId("timeline").append(tools, this.canvas, this.legend, this.note);
     listenTo(this.line, setWindow);
@@ -48,20 +47,36 @@ export class TimelineView {
       if (!event.ctrlKey && Math.abs(event.deltaY) < Math.abs(event.deltaX)) return;
       event.preventDefault();
       this.line.zoom(Math.exp(-event.deltaY * 0.002), event.clientX - this.canvas.getBoundingClientRect().left);
-      this.redraw();
+      this.keepZoom();
     }, { passive: false });
   }
 
   /** @param {number} factor */
   zoom(factor) {
     this.line.zoom(factor, this.line.xOf(Math.min(this.line.to - 1, Math.max(this.line.from, this.model.point))));
+    this.keepZoom();
+  }
+
+  /** The part that is drawn, in the address. */
+  keepZoom() {
+    const { from, to } = this.line;
+    choices.set("zoom", from === 0 && to === this.model.pointCount ? "" : `${from}-${to}`);
     this.redraw();
+  }
+
+  readZoom() {
+    const [from, to] = choices.get("zoom").split("-").map(Number);
+    const isPart = from >= 0 && to > from && to <= this.model.pointCount;
+    this.line.from = isPart ? from : 0;
+    this.line.to = isPart ? to : this.model.pointCount;
   }
 
   /** @param {any} colours */
   show(colours) {
     this.colours = colours;
     this.stacked.refresh();
+    this.axis.refresh();
+    this.readZoom();
     this.redraw();
   }
 
@@ -71,7 +86,7 @@ export class TimelineView {
     this.canvas.setAttribute("aria-label", `Memory over the run by ${model.stacked}. The bar above chooses the time, the list below has the figures then.`);
     this.fillLegend();
     this.note.textContent = [
-      "Every column shows its highest moment, exact to the byte; the thin line is its lowest.", this.sayReserved(), this.saySeries(),
+      "Every column shows its highest moment, exact to the byte; the thin line is its lowest.", this.sayReserved(), this.saySeries(), this.sayAxis(),
       "Drag to choose a time; the wheel and +, \u2212 zoom.", this.sayKept()].filter((text) => text).join(" ");
   }
 
@@ -79,7 +94,7 @@ export class TimelineView {
   fillLegend() {
     const { model, line } = this;
     const { series } = line;
-    if (!series) fillLegend(this.legend, model.categories(), model.page.categories);
+    if (!series) fillLegend(this.legend, model.categories(), model.page.categories, line.drawnCategories());
     else {
       const sums = series.groups.sums(model.now);
       const parts = series.chosen.map((group) => sums[group]);
@@ -89,6 +104,12 @@ export class TimelineView {
       this.legend.replaceChildren(...order.map((i) => makeLegendItem(series.kinds[i], series.names[i], parts[i], parts[i] / (model.bytes || 1))));
     }
     if (model.reservedPyramid) this.legend.append(makeLegendItem("reserved", "reserved by torch", model.reserved[model.point]));
+  }
+
+  sayAxis() {
+    const { line, model } = this;
+    if (!line.byTime) return "Equal widths are equal numbers of events; the seconds below are those of their place.";
+    return model.workEnd < model.end && line.to === model.pointCount ? `The last ${formatSeconds(model.end - model.workEnd)} are cut off: memory was only freed.` : "";
   }
 
   sayReserved() {

@@ -58,6 +58,7 @@ public:
         json_.field("level_event_count", page_.event_count);
         json_.field("total_allocated_bytes", page_.chosen.total_allocated_bytes);
         json_.field("tick_seconds", reader_.seconds(1)).field("end_tick", page_.end_tick);
+        json_.field("work_end_seconds", reader_.seconds(work_end_tick(page_)));
         json_.field("temporary_others", static_cast<uint64_t>(kTemporaryOthers));
         json_.field("byte_unit", unit);
         json_.field("events_per_point", page_.points.events_per_point());

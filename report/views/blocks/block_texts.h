@@ -1,6 +1,5 @@
 // Texts of a single block: its name, its category, the lines that made and freed it. Equal blocks
 // share texts, which are computed once. For the list of tensors, on a terminal and on a page.
-// page.
 #pragma once
 
 #include <cstdint>

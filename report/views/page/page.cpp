@@ -417,6 +417,24 @@ Page build_page(const TraceReader& reader,
     return page;
 }
 
+uint64_t work_end_tick(const Page& page) {
+    constexpr uint64_t kRoomPart = 50;
+    const std::vector<PagePoint>& points = page.points.points();
+    size_t last = points.size() - 1;
+    while (last > 0 && points[last].peak.bytes <= points[last - 1].min_bytes) {
+        --last;
+    }
+    uint64_t work = points[last].peak_tick;
+    for (const auto* intervals : {&page.phases.table.phases, &page.phases.table.named}) {
+        for (const PhaseInterval& one : *intervals) {
+            work = std::max(work, std::min(one.end_tick, page.end_tick));
+        }
+    }
+    const uint64_t begin = points.front().begin_tick;
+    const uint64_t room = (work - std::min(work, begin)) / kRoomPart;
+    return room > 0 && page.end_tick - work > 2 * room ? work + room : page.end_tick;
+}
+
 PagePeak find_peak(const Page& page) {
     PagePeak peak;
     peak.point = highest_point(page);

@@ -98,6 +98,10 @@ Page build_page(const TraceReader& reader,
                 StackLookup& stacks,
                 const Progress& progress = {});
 
+// Where a drawing over time may end: after the last phase and the last allocation, with some room,
+// if the process took much longer to exit; else the end.
+uint64_t work_end_tick(const Page& page);
+
 // For a page with the final width of moments.
 PagePeak find_peak(const Page& page);
 
