@@ -77,6 +77,8 @@ def test_the_bars_are_those_of_the_table(run: Run) -> None:
         ("phases", "svg"),
         ("modules", "svg"),
         ("ranks", "svg"),
+        ("growth", "svg"),
+        ("card", "svg"),
     ],
 )
 def test_every_kind_is_a_file_of_its_format(
@@ -94,6 +96,33 @@ def test_every_kind_is_a_file_of_its_format(
     again = lab.peakline("plot", "--kind", kind, *files, "-o", str(output))
     assert again.returncode == 2
     assert "add --force" in again.stderr
+
+
+def test_the_card_has_the_figures_of_the_table(lab: Lab, run: Run, tmp_path: Path) -> None:
+    output = tmp_path / "card.svg"
+    made = lab.peakline("plot", "--kind", "card", str(run.trace), "-o", str(output))
+    assert made.returncode == 0, made.stderr
+    texts = texts_of(output)
+    table = lab.table(run.trace)
+    assert f"{size_of(table['peak_bytes'])} at the peak" in texts
+    for row in table["rows"][:3]:
+        assert size_of(row["bytes"]) in texts
+    picture = ElementTree.parse(output).getroot()
+    assert (picture.get("width"), picture.get("height")) == ("864pt", "453.6pt")  # 72 per inch
+
+
+def test_the_line_of_growth_is_what_steps_leave(run: Run) -> None:
+    trace = engine.Trace(str(run.trace))
+    page = read_page(trace)
+    figure, axes = plt.subplots()
+    plots.draw_growth(axes, page)
+    levels = [int(level) for level in axes.lines[0].get_ydata()]
+    plt.close(figure)
+    ends = page.columns["growth_tick"] * float(page.names["tick_seconds"])
+    for level, end in zip(levels, ends, strict=True):
+        # Before the event that ends a step; ticks are 128 ns.
+        table = json.loads(trace.report("table", json=True, at=repr(float(end) - 6.4e-8)))
+        assert level == table["total_bytes"]
 
 
 def test_bad_use_says_what_to_do(lab: Lab, run: Run, tmp_path: Path) -> None:

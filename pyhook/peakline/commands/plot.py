@@ -20,13 +20,15 @@ if TYPE_CHECKING:
     from peakline._report import Trace
 
 NAME = "plot"
-HELP = "Draw memory, phases, modules or ranks as PNG, SVG or PDF."
+HELP = "Draw memory, growth, phases, modules, ranks or a card as PNG, SVG or PDF."
 EXAMPLES = (
     "peakline plot train.peak -o memory.pdf\n"
     "peakline plot --kind lines train.peak -o lines.svg\n"
+    "peakline plot --kind growth train.peak -o growth.svg\n"
+    "peakline plot --kind card train.peak -o card.png\n"
     "peakline plot --kind ranks rank*.peak -o ranks.png"
 )
-KINDS = ("timeline", "lines", "phases", "modules", "ranks")
+KINDS = ("timeline", "lines", "growth", "phases", "modules", "ranks", "card")
 FORMATS = (".png", ".svg", ".pdf")
 
 _WIDTH_INCHES = 7.0
@@ -86,6 +88,9 @@ def _write(args: argparse.Namespace, output: Path) -> None:
 
     # Keep text as text in the file, so that it can be searched and set in another font.
     with plt.rc_context({"svg.fonttype": "none", "pdf.fonttype": 42, "font.size": 9}):
+        if args.kind == "card":
+            _write_card(args, output)
+            return
         figure, axes = plt.subplots(layout="constrained")
         try:
             bars = _draw(axes, args)
@@ -102,14 +107,36 @@ def _write(args: argparse.Namespace, output: Path) -> None:
             plt.close(figure)
 
 
+def _write_card(args: argparse.Namespace, output: Path) -> None:
+    """Write the answer of a run as a picture of 1200 by 630 pixels."""
+    import matplotlib.pyplot as plt
+
+    from peakline.pages.card import DOTS_PER_INCH, HEIGHT, WIDTH, draw_card
+    from peakline.pages.data import read_page
+
+    page = read_page(_open(args.files[0]), **_options_of(args))
+    figure = plt.figure(figsize=(WIDTH / DOTS_PER_INCH, HEIGHT / DOTS_PER_INCH))
+    try:
+        draw_card(figure, page, title=args.title)
+        with replacing(output, force=args.force) as unfinished:
+            figure.savefig(unfinished, format=output.suffix[1:], dpi=DOTS_PER_INCH, metadata={})
+    finally:
+        plt.close(figure)
+
+
+def _options_of(args: argparse.Namespace) -> dict[str, Any]:
+    options: dict[str, Any] = {"measure": args.measure, "cwd": str(Path.cwd())}
+    if args.device is not None:
+        options["device"] = args.device
+    return options
+
+
 def _draw(axes: Axes, args: argparse.Namespace) -> int:
     """Draw the requested figure; returns the number of bars."""
     from peakline.pages import plots
     from peakline.pages.data import read_page
 
-    options: dict[str, Any] = {"measure": args.measure, "cwd": str(Path.cwd())}
-    if args.device is not None:
-        options["device"] = args.device
+    options = _options_of(args)
     top = 12 if args.top is None else args.top or 10_000
     if args.kind == "ranks":
         traces = [(path, _open(path)) for path in args.files]
@@ -119,6 +146,12 @@ def _draw(axes: Axes, args: argparse.Namespace) -> int:
     trace = _open(args.files[0])
     if args.kind == "timeline":
         plots.draw_timeline(axes, read_page(trace, **options), by_events=args.axis == "events")
+        return 0
+    if args.kind == "growth":
+        page = read_page(trace, **options)
+        if len(page.columns["growth_tick"]) < 2:
+            raise CommandError(f"{args.files[0]} has no two ends of steps to compare")
+        plots.draw_growth(axes, page)
         return 0
     if args.kind == "lines":
         page = read_page(trace, **options)

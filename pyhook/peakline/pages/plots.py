@@ -14,6 +14,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from peakline.base.output import printable
 from peakline.base.sizes import size_of
 from peakline.pages.categories import category_colours, stacking_order
+from peakline.pages.summary import step_and_phase
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +33,7 @@ def draw_timeline(axes: Axes, page: PageData, *, by_events: bool = False) -> Non
     positions = np.arange(len(page.peaks)) * float(page.names["events_per_point"])
     end = float(page.names["event_count"])
     if not by_events:
-        positions, end = page.seconds, page.names["end_tick"] * float(page.names["tick_seconds"])
+        positions, end = page.seconds, float(page.names["work_end_seconds"])
     edges, best = _columns(positions, page.peaks, end)
     peak = int(page.names["peak"]["bytes"])
     bottom = np.zeros(len(best))
@@ -60,6 +61,36 @@ def draw_timeline(axes: Axes, page: PageData, *, by_events: bool = False) -> Non
     _set_bytes(axes, peak, "y")
     axes.set_ylim(0, peak * 1.12)
     _legend_from_above(axes)
+    axes.set_title(answer_of(page.names), loc="left")
+
+
+def answer_of(names: dict[str, Any]) -> str:
+    """Return the answer of a run as a title: "12.62 GB at the peak, step 1 backward"."""
+    place = step_and_phase(names)
+    return _name(f"{size_of(names['peak']['bytes'])} at the peak" + (f", {place}" if place else ""))
+
+
+def draw_growth(axes: Axes, page: PageData) -> None:
+    """Draw the level at the end of every step, as the page's tab Growth does."""
+    growth = page.names["growth"]
+    by_time = growth["unit"] == "time"
+    levels = page.columns["growth_level"] * int(page.names["byte_unit"])
+    ends = page.columns["growth_tick"] * float(page.names["tick_seconds"])
+    # The first level is at the begin of the first step.
+    steps = ends if by_time else page.columns["growth_step"] + np.arange(len(levels)).clip(0, 1)
+    axes.plot(steps, levels, color=category_colours()["parameter"])
+    first, last = min(1, len(levels) - 2), len(levels) - 1
+    gained = int(levels[last] - levels[first])
+    size = f"{'+' if gained > 0 else ''}{size_of(gained)}"
+    count = float(steps[last] - steps[first])
+    one = "second" if by_time else growth["one"]
+    rate = f", {size_of(round(gained / count))} per {one}" if count else ""
+    axes.set_title(_name(f"{size} after the first {growth['one']}{rate}"), loc="left")
+    axes.set_xlabel("seconds" if by_time else f"{growth['many']} done")
+    if not by_time:
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    _set_bytes(axes, int(levels.max()), "y")
+    axes.set_ylim(0, int(levels.max()) * 1.12)
 
 
 def _columns(
@@ -87,6 +118,7 @@ def draw_lines(axes: Axes, page: PageData, top: int) -> None:
     rows = page.names["peak"]["lines"][:top]
     labels = [_short(str(page.names["lines"][row["line"]]["key"])) for row in rows]
     _draw_bars(axes, labels, [row["categories"] for row in rows], page.names["categories"])
+    axes.set_title(answer_of(page.names), loc="left")
 
 
 def draw_modules(axes: Axes, table: dict[str, Any], top: int) -> None:
@@ -125,6 +157,9 @@ def draw_ranks(axes: Axes, pages: Sequence[tuple[str, PageData]]) -> None:
         levels = dict(zip(page.names["categories"], page.names["peak"]["categories"], strict=True))
         splits.append([levels.get(name, 0) for name in categories])
     _draw_bars(axes, [name for name, _ in pages], splits, categories)
+    name, most = max(pages, key=lambda one: int(one[1].names["peak"]["bytes"]))
+    title = f"At most {size_of(most.names['peak']['bytes'])}, in {name}"
+    axes.set_title(_name(title), loc="left")
 
 
 def _draw_bars(
@@ -142,7 +177,7 @@ def _draw_bars(
             axes.barh(positions, widths, left=left, color=colour, label=categories[i])
         left += widths
     _label_bars(axes, labels, sums)
-    axes.legend(loc="lower right", frameon=False)
+    _legend_from_above(axes)
 
 
 def _label_bars(axes: Axes, labels: list[str], sums: list[int]) -> None:
