@@ -51,6 +51,7 @@ export class GrowthLine {
     this.drawScale(pen, colours);
     this.drawLine(pen, colours);
     ends.forEach((sample, i) => this.drawEnd(pen, colours, sample, "AB"[i]));
+    this.drawLabels(pen, colours);
   }
 
   /** From zero, unless all levels are much the same. */
@@ -81,8 +82,6 @@ export class GrowthLine {
       const y = Math.round(this.yOf(bytes));
       pen.fillStyle = colours.line;
       pen.fillRect(0, y, width, 1);
-      pen.fillStyle = colours.muted;
-      pen.fillText(formatBytes(bytes), 2, y - 8);
     }
     const every = Math.max(1, roundUp(((growth.count - 1) * LEAST_FOR_TICK) / Math.max(1, width)));
     const behind = growth.hasSteps ? (every - (growth.steps[1] % every)) % every : 0;
@@ -96,6 +95,25 @@ export class GrowthLine {
       pen.fillText(text, Math.min(width - pen.measureText(text).width / 2, x), LINE_HEIGHT - 8);
     }
     pen.textAlign = "left";
+  }
+
+  /**
+   * Over the line, on a ground of their own.
+   * @param {CanvasRenderingContext2D} pen
+   * @param {any} colours
+   */
+  drawLabels(pen, colours) {
+    for (let part = 0; part <= 2; part++) {
+      const bytes = this.least + ((this.most - this.least) * part) / 2;
+      const y = Math.round(this.yOf(bytes)) + (part ? 10 : -9);
+      const text = formatBytes(bytes);
+      pen.fillStyle = colours.background;
+      pen.globalAlpha = 0.8;
+      pen.fillRect(20, y - 7, pen.measureText(text).width + 4, 15);
+      pen.globalAlpha = 1;
+      pen.fillStyle = colours.muted;
+      pen.fillText(text, 22, y);
+    }
   }
 
   /**

@@ -40,8 +40,10 @@ export function drawRibbon(line, pen, colours) {
   const { model, width, look } = line;
   const y = look.height + 4;
   const box = (/** @type {any} */ one) => {
-    const left = Math.max(0, line.xOf(model.pointAt(one.begin_seconds)));
-    const right = Math.min(width, line.xOf(model.pointAt(one.end_seconds)));
+    // Found once: a run may have 100,000 steps.
+    one.points ||= [model.pointAt(one.begin_seconds), model.pointAt(one.end_seconds)];
+    const left = Math.max(0, line.xOf(one.points[0]));
+    const right = Math.min(width, line.xOf(one.points[1]));
     return { left, right };
   };
   drawPhases(model.intervals, box, pen, colours, y);

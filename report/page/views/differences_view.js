@@ -18,12 +18,7 @@ export class DifferencesView {
   constructor(model) {
     this.model = model;
     this.drawn = "";
-    const files = readFiles();
-    if (files) files.then((data) => this.build(data));
-    else {
-      byId("differences").append(make("p", "lead", "This page is of one file. What changed between two runs is shown in a page of both:"),
-        make("pre", "", "peakline html A.peak B.peak -o both.html"));
-    }
+    readFiles()?.then((data) => this.build(data));
   }
 
   /** @param {import("./files.js").Files} data */

@@ -23,13 +23,8 @@ export class OomView {
   }
 
   build() {
-    const { model, list } = this;
+    const { list } = this;
     const panel = byId("oom");
-    if (!list.length) {
-      panel.append(make("p", "lead", "No request for memory was refused: " +
-        (model.page.is_part ? "this part of the run" : "the run") + " did not run out of memory on this device."));
-      return;
-    }
     if (list.length > 1) panel.append(this.makeChooser());
     this.body = make("div");
     panel.append(this.body);

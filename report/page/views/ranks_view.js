@@ -17,12 +17,7 @@ export class RanksView {
     this.map = null;
     /** @type {any} */
     this.colours = null;
-    const files = readFiles();
-    if (files) files.then((data) => this.build(data));
-    else {
-      byId("ranks").append(make("p", "lead", "This page is of one file. A page of all files of a job compares its ranks:"),
-        make("pre", "", "peakline html A.peak B.peak -o both.html"));
-    }
+    readFiles()?.then((data) => this.build(data));
   }
 
   /** @param {import("./files.js").Files} data */

@@ -97,13 +97,31 @@ export class TensorsView {
     const made = makePlace(row.line);
     const phase = row.made === null ? "" : model.phaseAt(row.made);
     made.append(make("div", "more", row.made === null ? "before the time shown" : formatSeconds(row.made) + (phase ? `, ${phase}` : "")));
-    const stack = makeStack(model.stackOf(context));
-    const source = makeSource(model.page, model.page.lines[model.columns.context_line[context]]);
-    made.append(...[stack, source].filter((part) => part));
+    made.append(this.makeMore(context));
     const freed = make("td", "wide place");
     freed.append(make("bdi", "", shortName(row.freedBy)));
     if (row.freed !== null) freed.append(make("div", "more", formatSeconds(row.freed)));
     return [makeBytes(row.bytes), this.makeLife(row), what, make("td", "wide type", row.type), made, freed];
+  }
+
+  /**
+   * Source and stack, made when they are opened: a table is drawn anew for each moment of a drag.
+   * @param {number} context
+   */
+  makeMore(context) {
+    const { model } = this;
+    const details = make("details");
+    details.append(make("summary", "more", "code and callers"));
+    details.ontoggle = () => {
+      if (details.childElementCount > 1) return;
+      const parts = [makeSource(model.page, model.page.lines[model.columns.context_line[context]]), makeStack(model.stackOf(context))];
+      for (const part of parts) {
+        if (!part) continue;
+        part.open = true;
+        details.append(part);
+      }
+    };
+    return details;
   }
 
   /**
