@@ -30,6 +30,10 @@ struct PythonRule {
 
 constexpr PythonRule kPythonRules[] = {
     {"*/torch/nn/parallel/distributed.py", "*", "DDP", false},
+    {"*/torch/_inductor/cudagraph_trees.py",
+     "_allocate_and_copy_recording_inputs",
+     "copy of an input for a CUDA graph",
+     false},
     {"*/triton/*", "get_empty_cache_for_benchmark", "Triton autotuning", false},
     {"*/triton/*", "allocate_scratch", "Triton scratch", false},
     // Operators without a recorded name: C++ called them, or the program was killed.
@@ -60,6 +64,12 @@ std::string fsdp_part(const Definitions& definitions, uint32_t node) {
 std::string short_location(const Location& location) {
     return std::string(file_name_of(location.file)) + ":" + std::to_string(location.line) + " (" +
            location.function + ")";
+}
+
+// Whether this function of a generated file only calls C++ code, which has no lines of the model
+// (cpp_wrapper). A dispatch mode can stand between both.
+bool calls_cpp_code(const Location& at) {
+    return at.function == "g" && is_inductors_file(at.file);
 }
 
 // Operators that only look at memory in another way.
@@ -152,8 +162,11 @@ std::string name_from_python(const Definitions& definitions, uint32_t context_id
     for (; node != 0; node = definitions.python_nodes[node].parent) {
         const uint32_t frame = definitions.python_nodes[node].frame;
         const Location at = location_of(definitions, frame);
-        if (node == leaf && is_inductors_file(at.file)) {
+        if (node == leaf && is_inductors_file(at.file) && !calls_cpp_code(at)) {
             return generated_buffer(definitions, at, fused_operators(definitions, context_id));
+        }
+        if (calls_cpp_code(at)) {
+            return "cpp_wrapper";
         }
         if (std::string part = fsdp_part(definitions, node); !part.empty()) {
             return part;
@@ -191,6 +204,16 @@ std::string innermost_location(StackLookup& stacks, uint32_t context_id) {
     return function;
 }
 
+// Generated code passes its own buffer for the result: no other operator than the program's.
+std::string without_out(std::string name, const Definitions& definitions, uint32_t context_id) {
+    constexpr std::string_view kOut = ".out";
+    const bool is_generated = line_source(definitions, context_id) != LineSource::kRecorded;
+    if (is_generated && name.ends_with(kOut)) {
+        name.resize(name.size() - kOut.size());
+    }
+    return name;
+}
+
 std::string reason(StackLookup& stacks, uint32_t context_id) {
     return "no operator: " + innermost_location(stacks, context_id);
 }
@@ -202,10 +225,11 @@ std::string operator_of(StackLookup& stacks, uint32_t context_id) {
     const Context& context = definitions.contexts[context_id];
     FoundOperators found = find_operators(stacks, context);
     if (!found.allocating.empty()) {
-        return std::move(found.allocating);
+        return without_out(std::move(found.allocating), definitions, context_id);
     }
     // A hook or a function of the user runs below its node: its own Python is more precise.
-    std::string name = name_from_python(definitions, context_id);
+    std::string name =
+        without_out(name_from_python(definitions, context_id), definitions, context_id);
     if (name.empty() && context.python_node == 0) {
         name = definitions.text(context.operator_name);
     }

@@ -38,6 +38,7 @@ constexpr NamedPart kParts[] = {
     {"torch::nccl::", "NCCL collective"},
     {"torch::cuda::nccl::", "NCCL collective"},
     {"torch::inductor::AOTI", "AOTInductor"},
+    {"inductor_entry_impl", "cpp_wrapper"},
 };
 
 // Whether this is torch's Python code for an operator, which the operator's C++ calls.

@@ -92,6 +92,11 @@ constexpr ScopeRule kScopeRules[] = {
     {"torch::autograd::Engine::execute", Phase::kBackward},
 };
 
+// torch.compile runs the forward pass of a graph with gradients within this function, for which
+// autograd turns gradients off. Its memory is as that of a forward pass with gradients.
+constexpr const char* kCompiledForwardFile = "*/torch/_functorch/*";
+constexpr std::string_view kCompiledForward = "CompiledFunction.forward";
+
 // A constructor of any class, used only when no rule decided: a stack does not show which classes
 // are modules.
 constexpr const char* kConstructor = "__init__";
@@ -131,6 +136,11 @@ public:
         return Region::kNone;
     }
 
+    bool has_gradients(const PythonFrame& frame) const {
+        return definitions_.text(frame.qualified_name).ends_with(kCompiledForward) &&
+               fnmatch(kCompiledForwardFile, definitions_.strings[frame.file].c_str(), 0) == 0;
+    }
+
     bool constructs(const PythonFrame& frame) const {
         return definitions_.text(frame.name) == kConstructor;
     }
@@ -168,6 +178,7 @@ struct NodePhase {
     Phase outside = Phase::kNone;
     Region region = Region::kNone;
     bool constructs = false;
+    bool has_gradients = false;  // although autograd turned them off
 };
 
 // The parent of a node has a smaller id, so one pass goes from the roots to the leaves.
@@ -184,6 +195,7 @@ std::vector<NodePhase> node_phases(const Definitions& definitions) {
         const Region region = frames.region_of(frame);
         nodes[id].region = region != Region::kNone ? region : nodes[id].region;
         nodes[id].constructs = nodes[id].constructs || frames.constructs(frame);
+        nodes[id].has_gradients = nodes[id].has_gradients || frames.has_gradients(frame);
     }
     return nodes;
 }
@@ -207,6 +219,7 @@ ContextPhase context_phase(const Definitions& definitions,
     const NodePhase node =
         context.python_node < nodes.size() ? nodes[context.python_node] : NodePhase();
     facts.region = node.region;
+    facts.without_gradients = facts.without_gradients && !node.has_gradients;
     const Phase decided = facts.in_autograd ? node.in_autograd : node.outside;
     if (decided != Phase::kNone) {
         facts.phase = decided;
