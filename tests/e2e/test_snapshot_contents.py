@@ -140,6 +140,33 @@ def test_frames_of_unwinders_are_left_out_and_those_of_notebooks_stay(tmp_path: 
         assert lines_of(imported(tmp_path, [segment(20 * MIB)], actions)) == {line: MIB}
 
 
+def test_compiled_code_has_the_lines_that_the_snapshot_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = 'File "net.py", line 9, in forward\n    x = self.up(x)\nFile "up.py", line 3, in up\n'
+    [graph] = frames(("fx_generated_1.py", 5, "forward"))
+    by_inductor = frames((f"/cache/x/c{'a' * 51}.py", 7, "call"), ("net.py", 4, "forward"))
+    blocks = [
+        block(MIB, MIB, [{**graph, "fx_original_trace": kept}, *frames(("net.py", 8, "forward"))]),
+        block(MIB, MIB, by_inductor, BASE + MIB, compile_context="Torch-Compiled Region: 0/0"),
+    ]
+    recording = imported(tmp_path, [segment(2 * MIB, *blocks)], [])
+    assert lines_of(recording, "stack") == {
+        "fx_generated_1.py:5 (forward) <- up.py:3 (up) <- net.py:9 (forward)"
+        " <- net.py:8 (forward)": MIB,
+        f"/cache/x/c{'a' * 51}.py:7 (call) <- net.py:4 (forward)": MIB,
+    }
+    assert lines_of(recording) == {"up.py:3 (up)": MIB, "net.py:4 (forward)": MIB}
+    assert "(compiled Torch-Compiled Region: 0/0)" in lines_of(recording, "tag")
+    monkeypatch.chdir(tmp_path)
+    for name, held in (("graph", blocks[:1]), ("inductor", blocks)):
+        content = {"segments": [segment(2 * MIB, *held)], "device_traces": []}
+        Path(f"{name}.pickle").write_bytes(pickle.dumps(content))
+        assert main(["import", f"{name}.pickle"]) == 0
+        is_warned = "its modules are unknown" in capsys.readouterr().out
+        assert is_warned == (name == "inductor")
+
+
 def test_stacks_of_the_state_are_those_of_live_blocks(tmp_path: Path) -> None:
     stack = frames(("/w/train.py", 7, "main"))
     actions = [action("segment_alloc", 20 * MIB, 1), action("alloc", 20 * MIB, 2)]

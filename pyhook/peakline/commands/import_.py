@@ -106,6 +106,11 @@ def _write_snapshot(snapshot: Any, path: Path) -> list[str]:
         )
     if not imported.has_stacks:
         lines.append("The snapshot has no stacks: record with stacks='all', or peakline run")
+    if imported.has_compiled:
+        lines.append(
+            "Compiled code has the lines that torch kept: one for each kernel, and from a cache"
+            " perhaps those of an earlier version; its modules are unknown (peakline run has them)"
+        )
     return lines
 
 

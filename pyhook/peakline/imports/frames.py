@@ -7,6 +7,8 @@ torch's recorder, its unwinder and the interpreter: torch's own viewer omits the
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import TypeAlias
 
 from peakline.imports.fields import U32, Fields, entries_of
@@ -57,6 +59,12 @@ _MAKES_STORAGE = (
     "c10::cuda",
 )
 _NO_NAME = ("", "??")
+# A file that inductor generated. The next frame outward is the line that torch keeps for a kernel.
+_GENERATED = re.compile(r"(.*/)?c[a-z2-7]{51}\.py")
+# The lines of the program behind a frame of an FX graph, the outermost first. Present if the
+# program set torch.fx.experimental._config.enrich_profiler_metadata.
+_FX_TRACE = "fx_original_trace"
+_FX_LINE = re.compile(r'File "(.+)", line (\d{1,9}), in (.+)')
 
 
 def read_stack(frames: list[object]) -> Stack:
@@ -65,9 +73,22 @@ def read_stack(frames: list[object]) -> Stack:
     Raises:
         UnreadableError: the list is not one of torch's.
     """
-    found = [_frame(one) for one in entries_of(frames, "a frame of the snapshot")]
+    entries = entries_of(frames, "a frame of the snapshot")
+    found = [frame for one in entries for frame in (_frame(one), *_lines_of(one))]
     python = [one for one in found if _is_python(one)]
     return tuple(python or _of_cpp(found))
+
+
+def is_of_inductor(stack: Stack) -> bool:
+    """Return whether code that inductor generated is on the stack."""
+    return any(_GENERATED.fullmatch(file) for file, _, _ in stack)
+
+
+def _lines_of(one: Fields) -> Iterator[tuple[str, int, str]]:
+    """Yield the lines of the program behind a frame, the innermost first."""
+    if _FX_TRACE in one.values:
+        for file, line, name in reversed(_FX_LINE.findall(one.text(_FX_TRACE))):
+            yield file, int(line), name
 
 
 def _of_cpp(frames: list[tuple[str, int, str]]) -> list[tuple[str, int, str]]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from peakline.imports.before import final_blocks, set_sizes, standing_blocks, standing_segments
+from peakline.imports.frames import is_of_inductor
 from peakline.imports.layout import Layout, Rules
 from peakline.imports.made import Made
 from peakline.imports.snapshot import (
@@ -55,6 +56,7 @@ class Imported:
     blocks_before: int  # blocks from before the first action
     unknown_frees: int  # frees of unknown blocks
     has_stacks: bool
+    has_compiled: bool  # stacks of code that inductor generated
 
 
 @dataclass
@@ -99,6 +101,7 @@ class _Importer:
         self._unknown_frees = 0
         self._blocks_before = 0
         self._has_stacks = False
+        self._has_compiled = False
 
     def write(self, snapshot: Snapshot) -> Imported:
         rules = Rules(snapshot.settings)
@@ -120,7 +123,12 @@ class _Importer:
         self._writer.meta("stacks", "python" if self._has_stacks else "none")
         end_trace(self._writer, 0)  # the end is at the last event
         return Imported(
-            len(devices), action_count, self._blocks_before, self._unknown_frees, self._has_stacks
+            len(devices),
+            action_count,
+            self._blocks_before,
+            self._unknown_frees,
+            self._has_stacks,
+            self._has_compiled,
         )
 
     # ---- memory from before the first action -------------------------------------------------
@@ -227,6 +235,7 @@ class _Importer:
         found = self._contexts.get((made, flags))
         if found is None:
             self._has_stacks |= bool(made.stack)
+            self._has_compiled |= is_of_inductor(made.stack)
             node = 0
             for file, line, name in reversed(made.stack):
                 node = self._writer.node(node, file, line, name)

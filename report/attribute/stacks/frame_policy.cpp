@@ -38,6 +38,7 @@ constexpr const char* kNotUserCode[] = {
     // too: <stdin>, <string>, <ipython-input-1-...>.
     "*/.triton/cache/*",
     "<eval_with_key>*",
+    "fx_generated_*",
     "<decorator-gen-*",
     "<attrs generated *",
     "<__array_function__ *",
