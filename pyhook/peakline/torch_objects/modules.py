@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-from .reading import WRAPPED_NAMES, WRAPPER_CLASSES, children, class_name, unwrapped
+from .reading import children, class_name, is_wrapper, unwrapped
 
 
 # Plain classes: dataclasses look their module up in sys.modules, where this one is not.
@@ -66,8 +66,8 @@ class Modules:
             seen.add(id(module))
             self._name_module(module, label, path)
             for name, child in reversed(children(module)):
-                is_wrapper = type(module).__name__ in WRAPPER_CLASSES and name in WRAPPED_NAMES
-                pending.append((child, path if is_wrapper else f"{path}.{name}" if path else name))
+                is_passed = is_wrapper(module, name)
+                pending.append((child, path if is_passed else f"{path}.{name}" if path else name))
 
     def name_unknown(self, root: Any) -> None:
         """Name this module as a model, unless it is already known."""

@@ -43,7 +43,7 @@ class Objects:
         self._optimizers = Optimizers(
             recorder, torch, self._parameters, self._scan, self._report_modules
         )
-        self._compiler = Compiler(recorder, self._instances)
+        self._compiler = Compiler(recorder, self._instances, self._graph_modules)
         self._process_groups = ProcessGroups(recorder)
         self._holding = Holding(recorder, self._report_everything)
         self._reporting = Reporting(recorder, self._report_everything)
@@ -131,6 +131,9 @@ class Objects:
                 self._busy = False
             known = {named.address: named.instance for named, _ in self._modules.alive()}
         return known
+
+    def _graph_modules(self) -> list[Any]:
+        return [module for _, module in self._modules.alive() if _is_traced(type(module))]
 
     def _name_running(self) -> None:
         """Name modules and operators running on this thread; a later scan finds their models."""

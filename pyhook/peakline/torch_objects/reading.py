@@ -20,6 +20,8 @@ WRAPPER_CLASSES = frozenset(
         "OptimizedModule",
     }
 )
+# torch.export keeps the model below this name.
+EXPORTED_NAME = "_export_root"
 
 
 def join(path: str, name: str) -> str:
@@ -61,12 +63,15 @@ def tensors(module: Any, kind: str) -> list[tuple[str, Any]]:
     ]
 
 
+def is_wrapper(module: Any, name: str) -> bool:
+    """Return whether the module only passes calls on to its child of this name."""
+    is_known = type(module).__name__ in WRAPPER_CLASSES and name in WRAPPED_NAMES
+    return is_known or name == EXPORTED_NAME
+
+
 def unwrapped(module: Any) -> Any:
     """Return the model inside wrappers."""
-    while type(module).__name__ in WRAPPER_CLASSES:
-        inner = [child for name, child in children(module) if name in WRAPPED_NAMES]
-        if not inner:
-            break
+    while inner := [child for name, child in children(module) if is_wrapper(module, name)]:
         module = inner[0]
     return module
 

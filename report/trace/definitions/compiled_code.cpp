@@ -31,7 +31,7 @@ public:
         }
         for (uint32_t id = 1; id <= definitions_.contexts.count(); ++id) {
             const Context context = definitions_.contexts[id];
-            if (context.python_node < is_below_.size() && is_below_[context.python_node]) {
+            if (is_below(context.python_node) || is_below(context.forward_node)) {
                 place(id, context);
             }
         }
@@ -41,6 +41,7 @@ private:
     struct Found {
         const CompiledLine* line = nullptr;
         size_t function_index = 0;  // of the compiled function's node in its chain
+        bool is_replaced = true;    // else it only calls the code
     };
     struct Placed {
         uint32_t python_node = 0;
@@ -51,6 +52,8 @@ private:
     const PythonFrame& frame_of(uint32_t node) const {
         return definitions_.python_frames[definitions_.python_nodes[node].frame];
     }
+
+    bool is_below(uint32_t node) const { return node < is_below_.size() && is_below_[node]; }
 
     // Marks the nodes at and below lines of generated files that have facts.
     bool find_generated() {
@@ -95,6 +98,14 @@ private:
     }
 
     Placed placed_for(const Context& context) {
+        if (!is_below(context.python_node)) {
+            // The node was made by operators that a graph calls one by one.
+            Context outer = context;
+            outer.python_node = context.forward_node;
+            outer.forward_node = 0;
+            const Placed forward = placed_for(outer);
+            return {context.python_node, forward.python_node, forward.line};
+        }
         Placed placed{context.python_node, context.forward_node};
         const Chain own = chain_of(context.python_node);
         size_t generated = 0;
@@ -104,10 +115,15 @@ private:
         const auto lines = facts_of(own[generated]);
         const size_t end = own_end(own, context);
         Found found = find_function(lines, own, generated + 1, end);
-        const bool is_own = found.line != nullptr;
-        const Chain forward = is_own ? Chain() : chain_of(context.forward_node);
-        if (!is_own) {
+        const bool is_called = found.line != nullptr;
+        Chain forward;
+        if (!is_called && context.forward_node != 0) {
+            forward = chain_of(context.forward_node);
             found = find_function(lines, forward, 0, forward.size());
+        }
+        const bool is_own = is_called || found.line == nullptr;
+        if (found.line == nullptr && lines.front().is_anywhere) {
+            found = {&lines.front(), first_caller(own, generated, end), false};
         }
         if (found.line == nullptr) {
             return placed;
@@ -118,10 +134,23 @@ private:
         }
         const Chain& chain = is_own ? own : forward;
         const uint32_t lines_node = insert(chain, found);
-        const uint32_t leaf = pass_on(chain, found.function_index, lines_node);
-        placed.python_node = is_own ? leaf : pass_on(own, own.size(), 0);
+        const size_t passing = is_own ? generated : chain.size();
+        const uint32_t leaf = pass_on(chain, found.function_index, passing, lines_node);
+        placed.python_node = is_own ? leaf : pass_on(own, own.size(), own.size(), 0);
         placed.forward_node = is_own ? context.forward_node : leaf;
         return placed;
+    }
+
+    // The innermost frame outside of torch that runs a graph.
+    size_t first_caller(const Chain& chain, size_t generated, size_t end) const {
+        size_t i = generated + 1;
+        for (; i < end; ++i) {
+            const std::string& file = definitions_.strings[frame_of(chain[i]).file];
+            if (!is_of_torch(file) && !facts_.has_file(file)) {
+                break;
+            }
+        }
+        return i;
     }
 
     std::span<const CompiledLine> facts_of(uint32_t node) const {
@@ -214,15 +243,17 @@ private:
 
     // Adds the lines of the model outward of which the compiled function's callers go on.
     uint32_t insert(const Chain& chain, const Found& found) {
-        const uint32_t function = chain[found.function_index];
-        uint32_t node = definitions_.python_nodes[function].parent;
+        const uint32_t function =
+            found.function_index < chain.size() ? chain[found.function_index] : 0;
+        uint32_t node = found.is_replaced ? definitions_.python_nodes[function].parent : function;
         const uint32_t running = running_module(chain, found.function_index);
         const auto& frames = found.line->frames;
         for (size_t i = 0; i < frames.size(); ++i) {
             PythonFrame frame{};
             frame.file = string_of(frames[i]->file);
             frame.name = string_of(frames[i]->function);
-            frame.qualified_name = i == 0 ? frame_of(function).qualified_name : frame.name;
+            frame.qualified_name =
+                i == 0 && found.is_replaced ? frame_of(function).qualified_name : frame.name;
             frame.line = frames[i]->line;
             frame.instance = i + 1 == frames.size() ? module_of(*found.line, running) : 0;
             node = node_of(node, frame_id(frame));
@@ -231,26 +262,35 @@ private:
     }
 
     // Adds the `count` innermost frames of the chain inward of `outer`. Those of torch and of
-    // generated files are marked.
-    uint32_t pass_on(const Chain& chain, size_t count, uint32_t outer) {
+    // generated files are marked, and those from `generated` on, which call generated code.
+    uint32_t pass_on(const Chain& chain, size_t count, size_t generated, uint32_t outer) {
         for (size_t i = count; i-- > 0;) {
-            const uint32_t frame = definitions_.python_nodes[chain[i]].frame;
-            outer = node_of(outer, marked(frame));
+            const uint32_t id = definitions_.python_nodes[chain[i]].frame;
+            const std::string& file = definitions_.strings[definitions_.python_frames[id].file];
+            if (i >= generated) {
+                outer = node_of(outer, marked(id, Module::kOfCaller));
+            } else {
+                const bool passes = is_of_torch(file) || facts_.has_file(file);
+                outer = node_of(outer, passes ? marked(id, Module::kOfFrame) : id);
+            }
         }
         return outer;
     }
 
-    uint32_t marked(uint32_t frame_id) {
+    // Whether a frame keeps its module. One that calls generated code has the graph for a module.
+    enum class Module { kOfFrame, kOfCaller };
+
+    uint32_t marked(uint32_t frame_id, Module module) {
         const PythonFrame frame = definitions_.python_frames[frame_id];
-        const std::string& file = definitions_.strings[frame.file];
-        if (!is_of_torch(file) && !facts_.has_file(file)) {
-            return frame_id;
-        }
-        auto known = marked_.find(frame_id);
+        auto known = marked_.find({frame_id, module});
         if (known == marked_.end()) {
             PythonFrame passing = frame;
             passing.file = passing_file(frame.file);
-            known = marked_.emplace(frame_id, definitions_.python_frames.add(passing)).first;
+            passing.instance = module == Module::kOfFrame ? frame.instance : 0;
+            known =
+                marked_
+                    .emplace(std::pair{frame_id, module}, definitions_.python_frames.add(passing))
+                    .first;
         }
         return known->second;
     }
@@ -299,7 +339,7 @@ private:
     std::vector<bool> is_below_;  // by node
     std::map<std::pair<uint32_t, uint32_t>, Placed> placed_;
     std::map<std::pair<uint32_t, std::string>, uint32_t> instances_;  // by root and path
-    std::map<uint32_t, uint32_t> marked_;
+    std::map<std::pair<uint32_t, Module>, uint32_t> marked_;
     std::map<uint32_t, uint32_t> passing_files_;
     std::map<std::string, uint32_t> strings_;
     std::map<std::tuple<uint32_t, uint32_t, uint32_t, uint32_t>, uint32_t> frames_;

@@ -103,8 +103,10 @@ void CompiledFacts::read_line(const std::string& place, const std::string& value
             line.frames.push_back(&frame->second);
         }
     }
-    lines_[{place.substr(second + 1), number_of(place.substr(first + 1, second - first - 1))}]
-        .push_back(std::move(line));
+    const std::string file = place.substr(second + 1);
+    line.is_anywhere = file.starts_with("<eval_with_key>") || file.starts_with("fx_generated_");
+    lines_[{file, number_of(place.substr(first + 1, second - first - 1))}].push_back(
+        std::move(line));
 }
 
 }  // namespace peakline::report

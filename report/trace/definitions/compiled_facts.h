@@ -37,6 +37,9 @@ struct CompiledLine {
     uint32_t instance = 0;                     // the module of its memory
     std::vector<const CompiledFrame*> frames;  // from the compiled function inwards
     std::string operators;
+    // Code of a graph of torch.fx, which no other program shares: its lines are right whoever
+    // calls it (torch.export).
+    bool is_anywhere = false;
 };
 
 class CompiledFacts {

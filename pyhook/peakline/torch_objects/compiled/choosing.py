@@ -62,6 +62,10 @@ class Chooser:
         self._in_region: Node | None = None
         self._is_unmoved = all(any(chain in g.chains for g in graphs) for chain in kept.all)
 
+    def line_at(self, line: int) -> Chain:
+        """Return the lines of the kernel around a line of the file, in the running program."""
+        return self._current(self._kept.at(line))
+
     def choose(self, file: GeneratedFile) -> Iterator[Choice]:
         """Yield the lines of all buffers of the file that have any."""
         has_names_of_now = self._is_new or self._fits(file)
@@ -84,10 +88,18 @@ class Chooser:
             if agrees or (has_names_of_now and not (kept and is_last)):
                 return Choice(buffer.line, node.chain, node.modules, GRAPH, operators)
         current = self._current(kept)
+        last = self._last_of(launch) if has_names_of_now and not kept else None
+        if last is not None:
+            return Choice(buffer.line, last.chain, last.modules, LAST, operators)
         if not current:
             return Choice(buffer.line, (), (), STALE if kept else "", operators)
         how = MAP if is_last or self._has_one_line(launch, current) else LAST
         return Choice(buffer.line, current, self._modules_of(current), how, operators)
+
+    def _last_of(self, launch: Launch) -> Node | None:
+        """Return the last node of a kernel that is known: others may be of the backward pass."""
+        known = (self._named(name) for name in reversed(launch.sources))
+        return next((node for node in known if node is not None), None)
 
     def _has_one_line(self, launch: Launch, line: Chain) -> bool:
         """Whether the kernel's line is that of each of its results."""

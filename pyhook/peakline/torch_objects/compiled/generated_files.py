@@ -62,7 +62,7 @@ class Fragment:
         self.written: list[str] = []
 
     def sinks(self) -> list[str]:
-        """Return the operators whose results no other one of the kernel reads."""
+        """Return the operators with results that no other one of the kernel reads."""
         read = {
             word for arguments in self.calls.values() for word in re.findall(r"%(\w+)", arguments)
         }

@@ -6,7 +6,7 @@ A chain is the lines that made a node: the compiled function's first, the innerm
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 # The rest of a function after a break of its graph is a function of its own to Dynamo.
@@ -36,6 +36,7 @@ class Node(NamedTuple):
     modules: tuple[int, ...]  # addresses, from the outermost to the innermost
     operator: str
     position: int
+    inputs: tuple[int, ...] = ()  # positions of nodes of the same graph
 
 
 def program_name(function: str) -> str:
@@ -57,7 +58,8 @@ def signature(chain: Chain) -> Signature:
     return tuple((frame.function, frame.text) for frame in chain)
 
 
-def _addresses(meta: Mapping[str, Any]) -> tuple[int, ...]:
+def addresses_of(meta: Mapping[str, Any]) -> tuple[int, ...]:
+    """Return the addresses of the modules that a node is in, the outermost first."""
     # The keys are str(id(module)), with "@1" for the second call of the same module.
     stack = meta.get("nn_module_stack") or meta.get("fwd_nn_module_stack") or {}
     words = [str(key).partition("@")[0] for key in stack]
@@ -81,6 +83,17 @@ def _graphs(graph: Any) -> Iterator[Any]:
         pending.extend(part for part in reversed(inner) if hasattr(part, "nodes"))
 
 
+def common_modules(stacks: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """Return the modules around all of these."""
+    common = stacks[0] if stacks else ()
+    for stack in stacks[1:]:
+        length = 0
+        while length < min(len(common), len(stack)) and common[length] == stack[length]:
+            length += 1
+        common = common[:length]
+    return common
+
+
 class Graph:
     """The nodes of one graph by their names."""
 
@@ -91,21 +104,25 @@ class Graph:
         self.nodes: dict[str, list[Node]] = {}
         self.chains: dict[Chain, list[Node]] = {}
         self.by_signature: dict[Signature, list[Chain]] = {}
+        positions: dict[Any, int] = {}
         for part in _graphs(graph):
             for raw in part.nodes:
                 if raw.op == "placeholder" and part is graph:
                     is_parameter = "_parameters_" in str(raw.target)
-                    around = _addresses(raw.meta) if is_parameter else ()
+                    around = addresses_of(raw.meta) if is_parameter else ()
                     self.inputs.append(around[-1] if around else 0)
                 if raw.op in ("placeholder", "output"):
                     continue
+                before = (positions.get(node) for node in raw.all_input_nodes)
+                positions[raw] = len(self.all)
                 self._add(
                     Node(
                         raw.name,
                         chain_of(raw.meta.get("stack_trace")),
-                        _addresses(raw.meta),
+                        addresses_of(raw.meta),
                         _operator(raw.target),
                         len(self.all),
+                        tuple(position for position in before if position is not None),
                     )
                 )
 
@@ -126,6 +143,11 @@ class Graph:
             made._add(Node("", chain, (), "", 0))
         return made
 
+    @property
+    def modules(self) -> set[int]:
+        """The addresses of all modules that nodes are in."""
+        return {address for node in self.all for address in node.modules}
+
     def named(self, name: str) -> Node | None:
         """Return the only node of this name; graphs of branches repeat names."""
         found = self.nodes.get(name, ())
@@ -133,11 +155,4 @@ class Graph:
 
     def modules_of(self, chain: Chain) -> tuple[int, ...]:
         """Return the modules that all nodes of these lines are in."""
-        stacks = [node.modules for node in self.chains.get(chain, ())]
-        common = stacks[0] if stacks else ()
-        for stack in stacks[1:]:
-            length = 0
-            while length < min(len(common), len(stack)) and common[length] == stack[length]:
-                length += 1
-            common = common[:length]
-        return common
+        return common_modules([node.modules for node in self.chains.get(chain, ())])

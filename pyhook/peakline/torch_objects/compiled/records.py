@@ -14,7 +14,7 @@ the compiled function. The report puts them into the stacks
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -76,18 +76,24 @@ class Records:
         code: tuple[str, int, int, str],
         own: int,
         choices: Iterable[Choice],
-        instance_of: Callable[[int], int],
+        numbers: Mapping[int, int],
     ) -> None:
-        """Add the lines of a generated file that serves a compiled function of module ``own``."""
+        """Add the lines of a generated file that serves a compiled function of module ``own``.
+
+        `numbers`: of modules by their addresses.
+        """
         number = self._number("code", (*code, own))
         for choice in choices:
             if not choice.how:
                 continue
-            module = instance_of(choice.modules[-1]) if choice.modules else 0
+            module = numbers.get(choice.modules[-1], 0) if choice.modules else 0
             self._put(
                 f"compiled:line:{number}:{choice.line}:{file}",
                 _joined(
-                    choice.how, module, self._frames(choice.chain), ", ".join(choice.operators)
+                    choice.how,
+                    module,
+                    self._frames(choice.chain),
+                    ", ".join(choice.operators),
                 ),
             )
             self._line_count += 1

@@ -14,8 +14,10 @@ from typing import Any
 
 from .choosing import GRAPH, Choice, Chooser, KeptLines
 from .equal_graphs import moved
+from .fx_modules import FxCode, fx_codes
 from .generated_files import GeneratedFile
 from .graphs import Chain, Graph
+from .kernel_modules import GeneratedCode, KernelModules, are_known, forward_code, is_backward
 from .records import Records, code_facts
 
 # Longer files are not read.
@@ -51,6 +53,9 @@ class _Compiled:
         self.code = code
         self.own = own  # the address of its module; 0: none
         self.graph = graph
+        # Numbers of its modules by addresses, which other objects may have later.
+        self.numbers: dict[int, int] = {}
+        self.forward: GeneratedCode | None = None
 
 
 class _Served:
@@ -64,10 +69,17 @@ class _Served:
 class Compiler:
     """Reports the lines of compiled code."""
 
-    def __init__(self, recorder: ModuleType, instances: Callable[[set[int]], dict[int, int]]):
-        """`instances` names modules by their addresses."""
+    def __init__(
+        self,
+        recorder: ModuleType,
+        instances: Callable[[set[int]], dict[int, int]],
+        graph_modules: Callable[[], list[Any]],
+    ) -> None:
+        """`instances` names modules by their addresses; `graph_modules` are those of torch.fx."""
         self._recorder = recorder
         self._instances = instances
+        self._graph_modules = graph_modules
+        self._fx_files: set[str] = set()
         self._records = Records(recorder)
         self._compiled: dict[str, _Compiled] = {}  # by compile id
         self._served: dict[str, _Served] = {}  # by generated file
@@ -89,7 +101,30 @@ class Compiler:
         """Write the facts into a new trace, and those of files that no hook showed."""
         self._records.write_all()
         for module in self._new_modules():
-            self._report_file(module, None)
+            self._report_file(module, self._text_of(module), None)
+        for code in fx_codes(self._graph_modules(), self._fx_files):
+            self._report_fx(code)
+
+    def _report_fx(self, code: FxCode) -> None:
+        for function, choices in code.functions():
+            modules = {address for choice in choices for address in choice.modules[-1:]}
+            if code.is_exported:
+                self._put_lines(code.file, function, 0, choices)
+            elif (compiled := self._compiled_as(function, modules)) is not None:
+                own = compiled.numbers.get(compiled.own, 0)
+                self._records.put_lines(code.file, compiled.code, own, choices, compiled.numbers)
+            else:
+                self._records.put_lines(code.file, function, 0, choices, {})
+
+    def _compiled_as(
+        self, function: tuple[str, int, int, str], modules: set[int]
+    ) -> _Compiled | None:
+        """Return what was compiled from this function, with these modules."""
+        for compiled in self._compiled.values():
+            is_it = compiled.code[0] == function[0] and compiled.code[3] == function[3]
+            if is_it and modules <= compiled.graph.modules:
+                return compiled
+        return None
 
     def _register_callbacks(self) -> None:
         # torch._dynamo.reset() removes callbacks, but no hooks.
@@ -111,7 +146,9 @@ class Compiler:
             compiled = _Compiled(code_facts(code), self._own_module(code, output), graph)
             if len(self._compiled) < _MAX_COMPILES:
                 self._compiled[self._compile_id()] = compiled
-            self._report_new(compiled, [graph])
+            if not self._report_new(compiled, [graph]):  # not by inductor
+                wanted = graph.modules | ({compiled.own} if compiled.own else set())
+                compiled.numbers = self._instances(wanted)
         except Exception:  # errors must not reach the program
             pass
 
@@ -167,14 +204,20 @@ class Compiler:
         before, self._hits = self._hits, hits
         return hits != before
 
-    def _report_new(self, compiled: _Compiled, graphs: list[Graph]) -> None:
+    def _report_new(self, compiled: _Compiled, graphs: list[Graph]) -> bool:
+        """Report the generated files of a function; return whether there are any."""
         is_new = not self._is_from_cache()
-        for module in self._new_modules():
-            self._report_file(module, compiled, graphs, is_new=is_new)
+        modules = self._new_modules()
+        texts = [self._text_of(module) for module in modules]
+        compiled.forward = compiled.forward or forward_code(texts)
+        for module, text in zip(modules, texts, strict=True):
+            self._report_file(module, text, compiled, graphs, is_new=is_new)
+        return bool(modules)
 
     def _report_file(
         self,
         module: ModuleType,
+        text: list[str],
         compiled: _Compiled | None,
         graphs: list[Graph] | None = None,
         *,
@@ -183,8 +226,7 @@ class Compiler:
         file = getattr(module, "__file__", None)
         if not file or self._records.are_full:
             return
-        # Empty if the file is gone: a cache may be emptied at any time.
-        generated = GeneratedFile(self._lines_of(file))
+        generated = GeneratedFile(text)
         self._records.put_kernels(file, generated.kernels())
         codecache = sys.modules["torch._inductor.codecache"]
         kept = KeptLines(codecache.PyCodeCache.linemaps.get(file) or ())
@@ -194,16 +236,29 @@ class Compiler:
         if compiled is None:
             return
         earlier = self._served.get(file)
-        choices = list(Chooser(kept, graphs, is_new=is_new).choose(generated))
+        chooser = Chooser(kept, graphs, is_new=is_new)
+        choices = list(chooser.choose(generated))
+        if not are_known(choices):
+            forward = compiled.forward if is_backward(text) else None
+            found = KernelModules(compiled.graph, GeneratedCode(text), forward)
+            choices = found.moved(choices, chooser.line_at)
         if earlier is not None:
             choices = moved(choices, earlier.choices, earlier.graph, compiled.graph)
         elif all(choice.how == GRAPH for choice in choices):
             self._served[file] = _Served(compiled.graph, choices)
+        self._put_lines(file, compiled.code, compiled.own, choices)
+
+    def _put_lines(
+        self, file: str, code: tuple[str, int, int, str], own: int, choices: list[Choice]
+    ) -> None:
         wanted = {address for choice in choices for address in choice.modules[-1:]}
-        numbers = self._instances(wanted | ({compiled.own} if compiled.own else set()))
-        self._records.put_lines(
-            file, compiled.code, numbers.get(compiled.own, 0), choices, lambda a: numbers.get(a, 0)
-        )
+        numbers = self._instances(wanted | ({own} if own else set()))
+        self._records.put_lines(file, code, numbers.get(own, 0), choices, numbers)
+
+    def _text_of(self, module: ModuleType) -> list[str]:
+        """Return the lines of a generated file. Empty: it is gone, as a cache may be emptied."""
+        file = getattr(module, "__file__", None)
+        return self._lines_of(file) if file else []
 
     def _lines_of(self, file: str) -> list[str]:
         text: bytes = self._recorder.read_file(file, _MAX_FILE_BYTES)
