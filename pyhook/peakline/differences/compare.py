@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from peakline.differences.compiled import reason
 from peakline.differences.matching import match, match_stacks
 from peakline.differences.side import Line, Row, Side
 
@@ -17,6 +18,7 @@ class Difference:
 
     before: Row | None
     after: Row | None
+    why: str = ""  # if one run has compiled code
 
     @property
     def at(self) -> Line:
@@ -69,7 +71,7 @@ def compare(before: Side, after: Side) -> Comparison:
     """Compare two runs."""
     has_stacks = any(row.stack for side in (before, after) for row in side.rows)
     pairs = match_stacks(before, after) if has_stacks else match(before, after)
-    rows = [Difference(old, new) for old, new in pairs]
+    rows = [Difference(old, new, reason(old, new, (before, after))) for old, new in pairs]
     rows.sort(key=lambda row: (-abs(row.delta_bytes), -row.bytes_after, row.at.key))
     return Comparison(before, after, tuple(rows))
 
@@ -105,6 +107,7 @@ def _row(row: Difference) -> dict[str, Any]:
         "count_before": row.before.count if row.before else 0,
         "count_after": row.after.count if row.after else 0,
         "location": _location(row.at),
+        "why": row.why or None,
     }
 
 

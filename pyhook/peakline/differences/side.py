@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from peakline.differences.compiled import Kept, kept_of_trace
 from peakline.recording.rows import AllocatorRow, Location, TableRow
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class Side:
     # Callers: (file, function) of a frame to the functions that call it.
     callers: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict)
     lines: tuple[Row, ...] = ()  # all lines that allocated anything, if known
+    kept: Kept = field(default_factory=Kept)
     too_low: str = ""  # reason why sizes of a simulated run may be too low, as in every report
 
 
@@ -78,7 +80,7 @@ def side_of_trace(recording: Recording, **options: Unpack[Options]) -> Side:
     if options.get("by", "line") != "line":
         return held
     callers, lines = _callers_of(recording, options), _lines_of(recording, options)
-    return replace(held, callers=callers, lines=lines)
+    return replace(held, callers=callers, lines=lines, kept=kept_of_trace(recording, options))
 
 
 def phases_of_trace(recording: Recording, device: int | str | None = None) -> Side:

@@ -83,12 +83,13 @@ def _rows(rows: list[Difference], shorten: Callable[[str, int], str]) -> list[st
 
 
 def _location_lines(row: Difference) -> list[str]:
+    why = [row.why] if row.why else []
     if not row.at.is_line_of_file or not row.has_moved or row.before is None:
-        return row.at.key.split(" <- ")  # a stack has a line per frame
+        return row.at.key.split(" <- ") + why  # a stack has a line per frame
     was, is_now = row.before.at, row.at
     if was.file == is_now.file:
-        return [f"{is_now.key} [was line {was.line}]"]
-    return [f"{is_now.key} [was {Path(was.file).name}:{was.line}]"]
+        return [f"{is_now.key} [was line {was.line}]", *why]
+    return [f"{is_now.key} [was {Path(was.file).name}:{was.line}]", *why]
 
 
 def _rest(comparison: Comparison, hidden: int) -> list[str]:
