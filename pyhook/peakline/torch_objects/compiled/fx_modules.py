@@ -67,7 +67,8 @@ def fx_codes(modules: Iterable[Any], known: set[str]) -> Iterator[FxCode]:
         if not file.startswith(_FILES) or file in known:
             continue
         known.add(file)
-        nodes = {node.name: node for node in module.graph.nodes}
+        graph = vars(module).get("_graph")
+        nodes = {node.name: node for node in graph.nodes} if graph is not None else {}
         choices = []
         for number, line in enumerate(text.splitlines(), 1):
             found = _NODE.match(line)

@@ -54,7 +54,7 @@ class GeneratedCode:
         self.results: list[str] = []
         self.calls: list[_Call] = []
         self.writer: dict[str, _Call] = {}  # the first call with a variable, if it is no argument
-        self._lines: dict[str, int] = {}  # of buffers by variable
+        self._lines: dict[str, int] = {}  # of buffers by variable; 0: a reused one
         self._sources: list[str] = []
         for number, line in enumerate(lines, 1):
             self._read(number, line)
@@ -80,15 +80,16 @@ class GeneratedCode:
             call.made.append(number)
             self.writer[result] = call
         for name in names:
-            if name not in self.writer and name not in self.arguments:
+            if name in self._lines and name not in self.writer:
                 self.writer[name] = call
-                if name in self._lines:
-                    call.made.append(self._lines[name])
+                call.made += [self._lines[name]] if self._lines[name] else []
 
     def _rename(self, name: str, before: str, *, is_reused: bool) -> None:
         if before in self._lines and before not in self.writer:
             self._lines[name] = self._lines[before]
-        elif not is_reused and before in self.writer:
+        elif is_reused:
+            self._lines[name] = 0
+        elif before in self.writer:
             self.writer[name] = self.writer[before]
 
 
