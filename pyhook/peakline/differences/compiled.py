@@ -64,8 +64,10 @@ def reason(before: Row | None, after: Row | None, sides: tuple[Side, Side]) -> s
     place = (row.at.file, row.at.line)
     if compiled is None and all((one.at.file, one.at.line) != place for one in side.lines):
         return NO_BUFFER
-    if saved > would_save:
+    # A reason must explain the change: both runs can peak at different moments.
+    change = (compiled.bytes if compiled else 0) - (eager.bytes if eager else 0)
+    if saved > would_save and change > 0:
         return SAVED
-    if saved < would_save:
+    if saved < would_save and change < 0:
         return SAVED_LESS if saved else NOT_SAVED
     return ""

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 from peakline.differences.compare import compare
+from peakline.differences.compiled import NO_BUFFER, NOT_SAVED, SAVED, SAVED_LESS, Kept
 from peakline.differences.gate import (
     Blamed,
     Verdict,
@@ -155,6 +156,23 @@ def test_lines_of_compiled_and_eager_code_match_by_their_numbers() -> None:
         (16, 16),
         (17, 17),
     ]
+
+
+def test_a_line_of_compiled_code_has_the_reason_of_its_change() -> None:
+    def run(is_compiled: bool, saved: dict[int, int], held: dict[int, int]) -> Side:
+        places = {number: line("m.py", number, "f") for number in (1, 2, 3, 4, 5)}
+        kept = {places[number].key: size for number, size in saved.items()}
+        rows = [Row(places[at], size, 1, (OPERATORS[at],)) for at, size in held.items()]
+        return replace(side(rows), kept=Kept(is_compiled, kept))
+
+    eager = run(False, {1: 64, 2: 64, 3: 8, 5: 8}, {1: 64, 2: 64, 3: 8, 4: 32, 5: 8})
+    # The fifth line holds more, although less of it is saved: no reason explains that.
+    compiled = run(True, {2: 16, 3: 64}, {1: 8, 2: 16, 3: 64, 5: 16})
+    expected = {1: NOT_SAVED, 2: SAVED_LESS, 3: SAVED, 4: NO_BUFFER, 5: ""}
+    for before, after in ((eager, compiled), (compiled, eager)):
+        found = {row.at.line: row.why for row in compare(before, after).rows}
+        assert found == expected
+    assert not any(row.why for row in compare(eager, eager).rows)
 
 
 def test_a_method_that_torch_compiled_has_lost_its_class() -> None:
