@@ -157,6 +157,8 @@ struct PeaklineReportedTensor {
 };
 // Returns the number of addresses without a block.
 size_t peakline_report_tensors(uint32_t kind, const PeaklineReportedTensor* tensors, size_t count);
+// The blocks that store the arguments of a module. Addresses without a block are left out.
+void peakline_report_inputs(uint32_t instance, const uint64_t* addresses, size_t count);
 // Remembers parameters, for one report of all their gradients; nullptr if this is impossible here.
 // Holds no reference to them.
 struct PeaklineParameter {

@@ -144,6 +144,9 @@ public:
     void report_made_tensors(uint64_t first_ordinal, const MadeTensor* tensors, size_t count);
     uint64_t block_count();  // so far
 
+    // Storages of the arguments of a module. See Note [Inputs of modules] in format/definitions.h.
+    void report_inputs(uint32_t instance, const uint64_t* addresses, size_t count);
+
     // Copies up to `room` of the live blocks; returns the number of all live blocks.
     size_t copy_live_blocks(LiveBlock* out, size_t room);
     // A result of our search; see Note [Holders] in format/definitions.h.

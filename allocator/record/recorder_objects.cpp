@@ -75,6 +75,23 @@ void Recorder::report_made_tensors(uint64_t first_ordinal,
     }
 }
 
+void Recorder::report_inputs(uint32_t instance, const uint64_t* addresses, size_t count) {
+    const LockGuard guard(lock_);
+    if (!usable_ || !writer_.is_open()) {
+        return;
+    }
+    TensorBlock inputs[kTensorsAtOnce];
+    size_t input_count = 0;
+    for (size_t i = 0; i < std::min(count, kTensorsAtOnce); ++i) {
+        const LiveBlock* const block = addresses[i] == 0 ? nullptr : live_set_.find(addresses[i]);
+        if (block != nullptr) {
+            inputs[input_count++] = TensorBlock{next_ordinal_ - block->ordinal, instance, 0};
+        }
+    }
+    writer_.put_inputs(inputs, input_count);
+    check_writer();
+}
+
 size_t Recorder::copy_live_blocks(LiveBlock* out, size_t room) {
     const LockGuard guard(lock_);
     size_t count = 0;

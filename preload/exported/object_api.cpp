@@ -118,6 +118,12 @@ PEAKLINE_EXPORT size_t peakline_report_tensors(uint32_t kind,
     return unknown_count;
 }
 
+PEAKLINE_EXPORT void peakline_report_inputs(uint32_t instance,
+                                            const uint64_t* addresses,
+                                            size_t count) {
+    Recorder::instance().report_inputs(instance, addresses, count);
+}
+
 PEAKLINE_EXPORT PeaklineGradients* peakline_follow_gradients(const PeaklineParameter* parameters,
                                                              size_t count) {
     if (torch_part_slot().gradient_storages == nullptr) {

@@ -288,6 +288,24 @@ PyObject* report_tensors(PyObject*, PyObject* arguments) {
     return PyLong_FromSize_t(peakline_report_tensors(kind, reported.data(), reported.size()));
 }
 
+// (instance, [address, ...])
+PyObject* report_inputs(PyObject*, PyObject* arguments) {
+    unsigned instance = 0;
+    PyObject* list = nullptr;
+    if (!PyArg_ParseTuple(arguments, "IO!", &instance, &PyList_Type, &list)) {
+        return nullptr;
+    }
+    std::vector<uint64_t> addresses;
+    for (Py_ssize_t i = 0; i < PyList_Size(list); ++i) {
+        addresses.push_back(PyLong_AsUnsignedLongLong(PyList_GetItem(list, i)));
+    }
+    if (PyErr_Occurred() != nullptr) {
+        return nullptr;
+    }
+    peakline_report_inputs(instance, addresses.data(), addresses.size());
+    Py_RETURN_NONE;
+}
+
 PyObject* safe_point(PyObject*, PyObject* reason) {
     const unsigned long value = PyLong_AsUnsignedLong(reason);
     if (PyErr_Occurred() != nullptr) {
@@ -407,6 +425,10 @@ PyMethodDef g_methods[] = {
      report_tensors,
      METH_VARARGS,
      "Storages (kind, [address, tensor, type ...])."},
+    {"report_inputs",
+     report_inputs,
+     METH_VARARGS,
+     "Storages of arguments (instance, [address ...])."},
     {"follow_gradients",
      follow_gradients,
      METH_VARARGS,

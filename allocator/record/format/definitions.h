@@ -35,6 +35,7 @@ enum class DefType : uint32_t {
     kTensorType = 17,    // uv tensor type | uv string: dtype | to the end: uv size of a dimension
     kBlockTypes = 18,    // as kTensorBlocks, with tensor types: see Note [Tensor types]
     kContextTag = 19,    // uv context | uv string: the program's name for its blocks; imports only
+    kModuleInputs = 20,  // as kTensorBlocks, with instances: see Note [Inputs of modules]
 };
 inline constexpr size_t kMaxDimensions = 64;  // of a tensor whose type is kept
 
@@ -43,6 +44,12 @@ inline constexpr size_t kMaxDimensions = 64;  // of a tensor whose type is kept
 // tensors too. They come from the tensor that gave the block its name (kTensorBlocks) or, on a
 // simulated GPU, from the result of the operator that made it. The last one of a block counts; a
 // block without a type was not seen.
+
+// Note [Inputs of modules]
+// The blocks that store the tensors among the arguments of a module's call, for the first call in
+// which the module was seen. A block has one entry for each module that got it. Later calls have
+// none: their inputs come from the same places in the stacks of their own pass. The results of a
+// module are blocks that it made and that another module got.
 
 enum ContextFlags : uint32_t {
     kUntraced = 1,           // allocated while tracing was off

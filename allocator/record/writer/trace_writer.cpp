@@ -133,6 +133,12 @@ void TraceWriter::put_tensor_blocks(const TensorBlock* blocks, size_t count) {
     put_of_blocks(DefType::kBlockTypes, &TensorBlock::type, blocks, count);
 }
 
+void TraceWriter::put_inputs(const TensorBlock* blocks, size_t count) {
+    if (target_ != nullptr && !recycles()) {
+        put_of_blocks(DefType::kModuleInputs, &TensorBlock::tensor, blocks, count);
+    }
+}
+
 void TraceWriter::put_of_blocks(DefType type,
                                 uint32_t TensorBlock::*id,
                                 const TensorBlock* blocks,

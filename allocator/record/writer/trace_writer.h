@@ -103,6 +103,8 @@ public:
     }
     // Writes the known names and types.
     void put_tensor_blocks(const TensorBlock* blocks, size_t count);
+    // Writes the inputs of modules; `tensor` of each block is the instance.
+    void put_inputs(const TensorBlock* blocks, size_t count);
     // See Note [Holders] in format/definitions.h. `back`: next ordinal minus the block's. A text
     // that is too long is cut.
     void put_holder_search(const format::HolderSearch& search);

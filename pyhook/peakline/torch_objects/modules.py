@@ -39,6 +39,11 @@ class Modules:
             else:
                 yield named, module
 
+    def instance_of(self, module: Any) -> int:
+        """Return the recorder's id of a module; 0: it has no name."""
+        known = self._known(module)
+        return 0 if known is None else known.instance
+
     def _known(self, module: Any) -> Named | None:
         return self._modules.get(self._recorder.watch(module))
 

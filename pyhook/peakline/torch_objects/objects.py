@@ -11,6 +11,7 @@ from typing import Any
 
 from .compiled import Compiler
 from .holding import Holding
+from .inputs import Inputs
 from .modules import Modules
 from .operators import Operators
 from .optimizers import Optimizers
@@ -39,7 +40,9 @@ class Objects:
         self._without_torch_function = torch._C.DisableTorchFunction
         self._recorder = recorder
         self._modules = Modules(recorder)
-        self._parameters = Parameters(recorder, Storages(recorder, torch))
+        storages = Storages(recorder, torch)
+        self._parameters = Parameters(recorder, storages)
+        self._inputs = Inputs(recorder, self._modules, storages, torch.Tensor)
         self._optimizers = Optimizers(
             recorder, torch, self._parameters, self._scan, self._report_modules
         )
@@ -74,6 +77,10 @@ class Objects:
         finally:
             self._busy = False
 
+    def watch_calls(self, codes: list[CodeType]) -> None:
+        """Read the arguments of frames with this code: calls of modules."""
+        self._inputs.codes = codes
+
     def connect_compiler(self) -> None:
         """Connect to torch's compiler if the program has imported it by now."""
         self._compiler.look()
@@ -86,6 +93,7 @@ class Objects:
             self._name_replicas()
         if reasons & why.NEW_INSTANCE or everything:
             self._scan(bool(reasons & why.LAST_LOOK))
+            self._inputs.report_running()
         if reasons & why.OPTIMIZER_STEP:
             self._optimizers.look_at_step()
         if everything:
@@ -236,6 +244,7 @@ def connect(recorder: ModuleType) -> Callable[[int], None] | None:
     objects = Objects(recorder, torch)
     objects.connect_compiler()
     if _reads_self(recorder):
+        objects.watch_calls(_readable([getattr(torch.nn.Module, names[0], None)]))
         objects.codes = _readable(getattr(torch.nn.Module, name, None) for name in names)
         operator_codes = _readable(objects.operators.methods())
         objects.operators.watched(operator_codes)

@@ -112,9 +112,14 @@ class Storages:
 
     def add(self, triples: list[int], tensor: Any, name: int) -> None:
         """Add the storage of `tensor` under the recorder's id `name`."""
+        tensor = getattr(tensor, "_local_tensor", tensor)
+        storage = self.address_of(tensor)
+        if storage is not None:
+            triples += (storage, name, self._type_of(tensor, self._tensor_class))
+
+    def address_of(self, tensor: Any) -> int | None:
+        """Return the address of a tensor's storage; None: it has none."""
         try:
-            tensor = getattr(tensor, "_local_tensor", tensor)
-            storage = self._address(tensor)
-        except Exception:  # a tensor without storage
-            return
-        triples += (storage, name, self._type_of(tensor, self._tensor_class))
+            return self._address(tensor)
+        except Exception:
+            return None

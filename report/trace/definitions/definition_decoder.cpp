@@ -104,6 +104,8 @@ void DefinitionDecoder::decode(const TypedRecord& record) {
             return decode_blocks(out_.block_types, cursor);
         case DefType::kContextTag:
             return decode_context_tag(cursor);
+        case DefType::kModuleInputs:
+            return decode_blocks(out_.module_inputs, cursor);
     }
     // A type of a newer minor version is skipped by its length.
 }

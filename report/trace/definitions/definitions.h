@@ -56,6 +56,12 @@ struct BlockType {
     uint32_t type = 0;
 };
 
+// An argument of a module's first call; see Note [Inputs of modules].
+struct ModuleInput {
+    uint64_t ordinal = 0;  // ordinal of the allocation
+    uint32_t instance = 0;
+};
+
 // A holder of a block that a search found; see Note [Holders].
 struct BlockHolder : format::Holder {
     std::string text;
@@ -123,6 +129,7 @@ struct Definitions {
     std::vector<TensorBlock> tensor_blocks;     // by ordinal
     std::vector<TensorType> tensor_types;       // by id, see tensor_type()
     std::vector<BlockType> block_types;         // by ordinal
+    std::vector<ModuleInput> module_inputs;     // in the order they were written
     std::map<uint32_t, uint32_t> context_tags;  // string ids by context
     std::vector<format::HolderSearch> holder_searches;
     std::vector<BlockHolder> holders;  // in the order they were written

@@ -1,5 +1,7 @@
 // Facts about stacks and blocks from the objects of the program: module instances, tensor names.
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "allocator/record/recorder.h"
 #include "report/render/format/tensor_type.h"
@@ -127,6 +129,23 @@ TEST_CASE("more tensors than fit in one record are all recorded", "[record][obje
     for (uint32_t i = 1; i <= 5000; ++i) {
         REQUIRE(name_at(reader, i - 1) == "1 p" + std::to_string(i));
     }
+}
+
+TEST_CASE("the inputs of a module are the live blocks at their addresses", "[record][objects]") {
+    Recording recording;
+    recording.alloc(0x1000);  // ordinal 0
+    recording.alloc(0x2000);
+    recording.free(0x1000);
+    recording.alloc(0x1000);  // ordinal 2, the same address
+    const uint64_t inputs[] = {0x2000, 0x1000, 0x3000, 0};
+    recording.recorder().report_inputs(7, inputs, 4);
+    recording.recorder().report_inputs(8, inputs, 1);
+    const auto reader = recording.close();
+    std::vector<std::pair<uint32_t, uint64_t>> found;
+    for (const report::ModuleInput& input : reader.definitions().module_inputs) {
+        found.emplace_back(input.instance, input.ordinal);
+    }
+    CHECK(found == std::vector<std::pair<uint32_t, uint64_t>>{{7, 1}, {7, 2}, {8, 1}});
 }
 
 TEST_CASE("a tensor's type is recorded with its name", "[record][objects]") {

@@ -32,6 +32,7 @@ struct RunBlock {
     uint64_t bytes = 0;  // in the requested measure
     bool is_at_peak = false;
     uint32_t type = 0;  // type of its tensor: id in Definitions; 0: unknown
+    uint64_t ordinal = 0;
     const BlockGroup& block;
     const BlockFacts& facts;
     const BlockHistory& history;
