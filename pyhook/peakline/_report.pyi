@@ -33,6 +33,11 @@ class Options(TypedDict, total=False):
     search_settings: bool
     smallest_device: bool
     unverified: bool
+    peak_budget: int
+    budget_of: str
+    recomputed: str
+    flops: Sequence[str]
+    layers: Sequence[str]
 
 # Values of an option with their meanings, the default first: by, frame, at, measure.
 CHOICES: dict[str, dict[str, str]]

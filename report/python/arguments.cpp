@@ -62,6 +62,11 @@ struct CallArguments {
     int smallest_device = 0;
     int unverified = 0;
     int findings = 1;
+    unsigned long long budget = 0;
+    PyObject* budget_of = nullptr;
+    PyObject* recomputed = nullptr;
+    PyObject* flops = nullptr;
+    PyObject* layers = nullptr;
 };
 
 bool parse_arguments(PyObject* args, PyObject* kwargs, const char** name, CallArguments* given) {
@@ -91,10 +96,15 @@ bool parse_arguments(PyObject* args, PyObject* kwargs, const char** name, CallAr
                                   "unverified",
                                   "during",
                                   "findings",
+                                  "peak_budget",
+                                  "budget_of",
+                                  "recomputed",
+                                  "flops",
+                                  "layers",
                                   nullptr};
     return PyArg_ParseTupleAndKeywords(args,
                                        kwargs,
-                                       "s|$pOOOOOKOpOKpKOpOIOKOpppOp:report",
+                                       "s|$pOOOOOKOpOKpKOpOIOKOpppOpKOOOO:report",
                                        const_cast<char**>(names),
                                        name,
                                        &given->json,
@@ -121,7 +131,12 @@ bool parse_arguments(PyObject* args, PyObject* kwargs, const char** name, CallAr
                                        &given->smallest_device,
                                        &given->unverified,
                                        &given->during,
-                                       &given->findings) != 0;
+                                       &given->findings,
+                                       &given->budget,
+                                       &given->budget_of,
+                                       &given->recomputed,
+                                       &given->flops,
+                                       &given->layers) != 0;
 }
 
 bool set_options(const CallArguments& given, ReportOptions* options) {
@@ -136,6 +151,7 @@ bool set_options(const CallArguments& given, ReportOptions* options) {
     whatif.searches = given.search_settings != 0;
     whatif.finds_smallest_device = given.smallest_device != 0;
     whatif.is_unverified = given.unverified != 0;
+    options->plan.budget_bytes = given.budget;
     auto& selection = options->selection;
     selection.depth = given.depth;
     selection.fold = given.fold != 0;
@@ -148,6 +164,10 @@ bool set_options(const CallArguments& given, ReportOptions* options) {
            set_texts(given.where, &selection.where) &&
            set_texts(given.settings, &whatif.settings) &&
            set_text(given.empty_cache_at, &whatif.empty_cache_at) &&
+           set_text(given.budget_of, &options->plan.budget_of) &&
+           set_text(given.recomputed, &options->plan.recomputed) &&
+           set_texts(given.flops, &options->plan.flops) &&
+           set_texts(given.layers, &options->plan.layers) &&
            set_text(given.cwd, &options->paths.working_directory);
 }
 

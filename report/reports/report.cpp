@@ -166,6 +166,7 @@ MakeReport* find_report(const std::string& name) {
         {"ledger", make_ledger},
         {"leaks", make_leaks},
         {"advise", make_advise},
+        {"plan", make_plan},
         {"whatif", make_whatif},
         {"map", make_map},
         {"fragmentation", make_fragmentation},

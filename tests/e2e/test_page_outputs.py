@@ -23,6 +23,7 @@ LONG = (
     "examples/smaller_gpu/README.md",
     "docs/job-died.md",
     "docs/will-it-fit.md",
+    "docs/a-plan-that-fits.md",
     "docs/many-gpus.md",
     "docs/long-runs.md",
 )

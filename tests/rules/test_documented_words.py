@@ -137,14 +137,16 @@ def test_the_python_versions_are_those_whose_frames_are_read() -> None:
 
 def test_every_report_of_the_engine_is_a_command_of_its_name() -> None:
     from peakline import _report
-    from peakline.commands import advise
+    from peakline.commands import advise, plan
     from peakline.commands.shared.reports import REPORTS
 
     trace = _report.Trace(ROOT / "tests" / "data" / "two_steps.trace")
     with pytest.raises(_report.TraceError) as caught:
         trace.report("?")
     _, listed = str(caught.value).split("there are: ")
-    assert sorted(listed.split(", ")) == sorted([advise.NAME, *(one.name for one in REPORTS)])
+    assert sorted(listed.split(", ")) == sorted(
+        [advise.NAME, plan.NAME, *(one.name for one in REPORTS)]
+    )
 
 
 def test_the_documents_name_the_commands_that_exist() -> None:

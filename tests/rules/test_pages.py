@@ -29,6 +29,7 @@ TUTORIALS = (
     "what-grows",
     "torch-compile",
     "will-it-fit",
+    "a-plan-that-fits",
     "many-gpus",
     "long-runs",
     "notebooks",

@@ -44,6 +44,7 @@ _MODULES = (
     "run",
     "fit",
     "advise",
+    "plan",
     "ranks",
     "diff",
     "check",
@@ -64,7 +65,7 @@ _MODULES = (
 )
 
 # Their FILE may be a program, a snapshot, or a trace that is not written yet.
-_TAKE_OTHER_FILES = ("advise", "import", "live", "report")
+_TAKE_OTHER_FILES = ("advise", "import", "live", "plan", "report")
 
 
 def all_commands() -> list[Command]:
@@ -163,7 +164,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the result is the exit code of the process."""
     words = asks_for_help(sys.argv[1:] if argv is None else argv)
     program_arguments: list[str] = []
-    takes_program = words[:1] == ["fit"] or (words[:1] == ["advise"] and "--try" in words)
+    takes_program = words[:1] == ["fit"] or (
+        words[:1] in (["advise"], ["plan"]) and "--try" in words
+    )
     if takes_program and "--" in words:
         # Words after `--` belong to the program; options may also follow the script.
         border = words.index("--")

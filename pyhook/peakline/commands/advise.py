@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from peakline.api import assumptions
 from peakline.base.engine import CommandError
 from peakline.base.next_commands import next_commands, shell_words
-from peakline.base.output import console_of, printable, write_json, write_lines
+from peakline.base.output import write_json, write_lines
 from peakline.base.sizes import size_of, size_or_unknown
 from peakline.builds.native_build import BuildError
 from peakline.commands.running.program_options import (
@@ -23,6 +21,7 @@ from peakline.commands.running.program_options import (
     run_options_of,
     simulated_device,
 )
+from peakline.commands.running.trial_runs import check_program, progress
 from peakline.commands.shared import report_options as options
 from peakline.commands.shared.folders import HEAVIEST, WHOLE
 from peakline.commands.shared.printing import print_reports, suggest
@@ -105,7 +104,7 @@ def _run_trials(args: argparse.Namespace) -> int:
     command = [*([args.program] if args.program else []), *args.program_arguments]
     tried = TryOptions(run_options_of(args), args.simulate, tuple(args.change), args.frame)
     try:
-        with tempfile.TemporaryDirectory(prefix="peakline-advise-") as folder, _progress() as show:
+        with tempfile.TemporaryDirectory(prefix="peakline-advise-") as folder, progress() as show:
             *_, found = try_changes(command, tried, Path(folder), show)
     except BuildError as error:
         raise CommandError(*error.args) from None
@@ -120,12 +119,7 @@ def _run_trials(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> None:
-    if args.files:
-        raise CommandError(f"{args.files[0]}: with --try, arguments of the program follow --")
-    if not args.program and not args.program_arguments:
-        raise CommandError("--try names no program: peakline advise --try train.py")
-    if args.program and args.program.endswith(".py") and not Path(args.program).exists():
-        raise CommandError(f"{args.program} does not exist")
+    check_program(args, NAME)
     for problem in (*map(problem_of, args.change), *map(assumptions.problem_of, args.assume)):
         if problem:
             raise CommandError(problem)
@@ -136,18 +130,6 @@ def _failure_of(base: Measured) -> list[str]:
         return ["the program made no tensor on a GPU: there is nothing to lower"]
     head = f"the program as it is ended with {base.status}; no change was tried:"
     return [head, *(f"  {line}" for line in base.last_words)]
-
-
-@contextlib.contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
-    """Show the current run on a terminal; call the yielded function when a run begins."""
-    if not sys.stderr.isatty():
-        yield lambda _text: None
-        return
-    from rich.text import Text
-
-    with console_of(sys.stderr).status("starting") as status:
-        yield lambda text: status.update(Text(printable(f"running {text}")))
 
 
 def _saved(before: int | None, after: int | None) -> str:

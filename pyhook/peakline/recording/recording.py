@@ -335,6 +335,24 @@ class Recording(OpenTrace):
         """
         return self.report("advise", **_given(locals()))
 
+    def plan(
+        self,
+        peak_budget: int,
+        *,
+        layers: Sequence[str] = (),
+        device: int | str | None = None,
+        full_paths: bool = False,
+    ) -> Report[rows.PlanRow]:
+        """Return sets of layers to checkpoint, each the cheapest for its peak.
+
+        ``peak_budget``: bytes for the blocks of torch's allocator. The plan for it is in
+        ``document["plan"]``. ``layers``: predict this set instead of searching.
+
+        >>> recording.plan(1 << 40).document["fits_as_it_is"]
+        True
+        """
+        return self.report("plan", **_given(locals()))
+
     def whatif(
         self,
         settings: Sequence[str] = (),

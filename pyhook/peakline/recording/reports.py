@@ -49,6 +49,7 @@ FORMS = {
     "ledger": Form(rows.LedgerRow, "parts", 3),
     "leaks": Form(rows.GrowthRow, "growth"),
     "advise": Form(rows.AdviceRow, "advice", 10),
+    "plan": Form(rows.PlanRow, "frontier"),
     "whatif": Form(rows.PredictedRow, "runs"),
     "fragmentation": Form(rows.PinningRow, "lines", 10),
     "map": Form(rows.SegmentRow, "segments"),

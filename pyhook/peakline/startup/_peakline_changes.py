@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from _peakline_flops import Flops
 from _peakline_imports import after_each_step, when_imported
 
 _noted: set[str] = set()
@@ -85,37 +86,51 @@ def _on_models(prepare: Callable[[Any], None]) -> None:
     )
 
 
-def _checkpoint(change: str, path: str) -> None:
-    """Checkpoint the modules of a path such as h.*, where * is a number."""
-    pattern = re.compile(r"(.*\.)?" + re.escape(path).replace(r"\*", r"\d+"))
+def _checkpoint(change: str, paths: str) -> None:
+    """Checkpoint the modules of paths such as h.0,h.1 or h.*, where * is a number."""
+    words = [re.escape(path).replace(r"\*", r"\d+") for path in paths.split(",")]
+    pattern = re.compile(rf"(?:.*\.)?({'|'.join(words)})")
+    flops = Flops.wanted()
 
-    def wrap(module: Any) -> None:
+    def wrap(module: Any, name: str) -> None:
         import torch
         from torch.utils.checkpoint import checkpoint
 
         real = module.forward
+        counted = flops.counted(real, name) if flops else real
 
         @functools.wraps(real)
         def forward(*args: Any, **kwargs: Any) -> Any:
             if torch.is_grad_enabled():
-                return checkpoint(real, *args, use_reentrant=False, **kwargs)
+                return checkpoint(counted, *args, use_reentrant=False, **_without_cache(kwargs))
             return real(*args, **kwargs)
 
         module.forward = forward
         _note(change)
 
     def prepare(model: Any) -> None:
-        layers = [one for name, one in model.named_modules() if pattern.fullmatch(name)]
-        # A transformers model knows the further changes: its layers must not fill a cache then.
-        for one in model.modules() if layers else ():
+        named = [(pattern.fullmatch(name), one) for name, one in model.named_modules()]
+        layers = [(match[1], one) for match, one in named if match]
+        # A transformers model has its own switch for all of its layers.
+        for one in model.modules() if layers and "*" in paths else ():
             if getattr(one, "supports_gradient_checkpointing", False):
                 one.gradient_checkpointing_enable({"use_reentrant": False})
                 _note(change)
                 return
-        for layer in layers:
-            wrap(layer)
+        if layers and flops:
+            flops.begin()
+        for name, layer in layers:
+            wrap(layer, name)
 
     _on_models(prepare)
+
+
+def _without_cache(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a layer without a cache of keys: it would be filled twice."""
+    changed = dict.fromkeys({"past_key_value", "past_key_values"} & arguments.keys())
+    if arguments.get("use_cache"):
+        changed["use_cache"] = False
+    return {**arguments, **changed}
 
 
 def _no_grad_in_eval(change: str) -> None:

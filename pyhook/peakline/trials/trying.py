@@ -15,8 +15,9 @@ from typing import Any
 
 from peakline.trials.attempts import Measured, TryOptions, run_attempt
 
-# Every change with its description. "checkpoint" is followed by "=" and a path of modules, where *
-# is a number; "compile" may be followed by "=" and torch's activation_memory_budget, from 0 to 1.
+# Every change with its description. "checkpoint" is followed by "=" and paths of modules, where *
+# is a number: "h.*", "h.0,h.1"; "compile" may be followed by "=" and torch's
+# activation_memory_budget, from 0 to 1.
 CHANGES = {
     "checkpoint": "checkpoint these modules",
     "zero-grad-early": "zero_grad() directly after step()",

@@ -135,6 +135,18 @@ std::string remarks(const WhatIfReport& report, const WhatIfRun& run) {
     return text;
 }
 
+// "No allocator needs less than 12.60 GB for these blocks; this run reserved 12.8 % more."
+std::string floor_text(const WhatIf& answer) {
+    const uint64_t floor = answer.floor_bytes;
+    const uint64_t reserved = answer.recorded->prediction.counts.reserved_peak_bytes;
+    if (floor == 0 || reserved < floor) {
+        return {};
+    }
+    const double more = static_cast<double>(reserved - floor) / static_cast<double>(floor);
+    return "No allocator needs less than " + format_bytes(floor) +
+           " for these blocks; as recorded " + words_of(share_cell(more)) + " more.";
+}
+
 void show_runs(Document& document, const WhatIfReport& report) {
     const WhatIf& answer = report.answer;
     document.say("Device " + std::to_string(answer.verified.device) +
@@ -165,6 +177,7 @@ void show_runs(Document& document, const WhatIfReport& report) {
     const bool has_steps = answer.recorded->prediction.first_step.has_value();
     document.say("Allocs, Frees: calls of the device" +
                  std::string(has_steps ? " (after the first step)" : ""));
+    document.say(floor_text(answer));
     document.say_lines(text.empty() ? "" : "\n" + text);
     document.show_empty_line();
     document.say(
@@ -234,6 +247,7 @@ void put_for_programs(JsonWriter& json, const WhatIfReport& report) {
     json.field("rules", verified.rules.name).field("requests", verified.request_count);
     json.field("segment_events", verified.segment_event_count);
     json.field("recorded_reserved_peak_bytes", verified.recorded_peak_bytes);
+    json.field("floor_bytes", answer.floor_bytes);
     json.field("sees_calls", answer.sees_calls);
     put_use(json, verified.use);
     json.field("guessed_emptied_caches",

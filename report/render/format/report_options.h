@@ -5,6 +5,7 @@
 
 #include "path_display.h"
 #include "report/views/allocator/whatif_text.h"
+#include "report/views/plan/plan_text.h"
 #include "report/views/selection/selection.h"
 
 namespace peakline::report {
@@ -19,6 +20,7 @@ struct ReportOptions {
     uint32_t search = 0;        // for holders: number of the search; 0: the last one
     bool with_findings = true;  // for leaks: they take half of its time
     WhatIfText whatif;
+    PlanText plan;
     PathDisplay paths;
     OutputForm form = OutputForm::kDocument;
 };

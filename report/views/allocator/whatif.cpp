@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "floor.h"
 #include "report/attribute/grouping.h"
 #include "report/trace/file/trace_error.h"
 #include "report/views/calls/event_phases.h"
@@ -39,6 +40,7 @@ public:
         const std::vector<AllocatorSettings> settings = read_settings();
         all_.verified = verify_run(reader_, {device, &stacks_.phase_rules(), &phases_}, progress_);
         all_.sees_calls = all_.verified.sees_calls;
+        all_.floor_bytes = floor_of_blocks(reader_, all_.verified.device, progress_);
         if (all_.verified.difference.has_value()) {
             const uint32_t context = all_.verified.difference->context;
             if (context != 0) {

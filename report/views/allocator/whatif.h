@@ -39,6 +39,7 @@ struct WhatIf {
     std::optional<WhatIfRun> recorded;
     std::vector<WhatIfRun> runs;
     uint64_t device_bytes = 0;  // for all runs; 0: not limited
+    uint64_t floor_bytes = 0;   // no allocator reserves less for these blocks
     bool sees_calls = false;    // the recording has pools and emptied caches
 };
 

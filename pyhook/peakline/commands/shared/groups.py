@@ -14,7 +14,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "First answer": ("table", "html", "tree", "summary", "phases"),
     "Why memory ran out": ("oom", "fragmentation", "map", "ledger"),
     "What grows, and what keeps it": ("leaks", "holders", "live"),
-    "How to use less, and whether it fits": ("advise", "whatif", "fit"),
+    "How to use less, and whether it fits": ("advise", "plan", "whatif", "fit"),
     "Compare runs and ranks": ("diff", "ranks", "check", "fleet"),
     "Details": ("tensors", "layers", "ops", "stats", "events", "timeline"),
     "Files": ("export", "import", "plot", "pack", "completion"),

@@ -31,6 +31,16 @@ class AdviceRow:
 
 
 @dataclass(frozen=True)
+class PlanRow:
+    """A set of layers to checkpoint: no cheaper set has this peak."""
+
+    cost_flops: int | None  # recomputed in a step; None: shapes are unknown
+    cost_share: float | None  # of the FLOPs of a step
+    peak_bytes: int
+    layers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class LedgerRow:
     """A part of the device: torch, a library, the context ..."""
 

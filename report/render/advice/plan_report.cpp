@@ -1,0 +1,256 @@
+#include "plan_report.h"
+
+#include <cstdlib>
+
+#include "report/render/facts/coverage.h"
+#include "report/render/format/device_json.h"
+#include "report/render/format/format_bytes.h"
+#include "report/render/table/run_facts.h"
+#include "report/render/table/table_report.h"
+#include "report/views/advice/rules/attempts.h"
+
+namespace peakline::report {
+namespace {
+
+// "h.4" follows "h.3".
+bool follows(const std::string& before, const std::string& layer) {
+    const size_t dot = layer.rfind('.');
+    return dot != std::string::npos && before.compare(0, dot + 1, layer, 0, dot + 1) == 0 &&
+           std::atoi(before.c_str() + dot + 1) + 1 == std::atoi(layer.c_str() + dot + 1);
+}
+
+std::string joined(const std::vector<std::string>& words) {
+    std::string text;
+    for (const std::string& word : words) {
+        text += (text.empty() ? "" : ",") + word;
+    }
+    return text;
+}
+
+std::optional<double> share_of(const Plan& plan, uint64_t cost) {
+    const bool is_known = plan.step_cost.has_value() && *plan.step_cost != 0;
+    return is_known
+               ? std::optional(static_cast<double>(cost) / static_cast<double>(*plan.step_cost))
+               : std::nullopt;
+}
+
+std::string cost_text(const Plan& plan, uint64_t cost) {
+    if (const auto share = share_of(plan, cost)) {
+        return (plan.is_step_measured ? "" : "about ") + words_of(share_cell(*share)) +
+               " of the step's FLOPs";
+    }
+    return plan.cost_unit == PlanCost::kBytes
+               ? "layers that make " + format_bytes(cost) + " (FLOPs are not known)"
+               : words_of(count_cell(cost)) + " FLOPs";
+}
+
+uint64_t in_blocks(const Plan& plan, uint64_t requested) {
+    return requested + plan.rounding_bytes;
+}
+
+std::string head_of(const PlanReport& report) {
+    const Plan& plan = report.plan;
+    return "Peak now: " + format_bytes(in_blocks(plan, plan.baseline_bytes)) +
+           ". Budget: " + format_bytes(report.text.budget_bytes) +
+           (report.text.budget_of == "device" ? " (the device, less what others take)" : "");
+}
+
+std::string prediction_of(const Plan& plan) {
+    const std::string bytes = format_bytes(in_blocks(plan, plan.found.peak_bytes));
+    return plan.found.layers.empty() && plan.free_changes.empty() ? "Peak: " + bytes
+           : plan.is_composed ? "Peak then: about " + bytes + ", from two recorded runs"
+                              : "Peak then: at most about " + bytes + ", from one recording";
+}
+
+std::string proof_of(const Plan& plan) {
+    const std::string nodes = words_of(count_cell(plan.proof.nodes)) + " nodes searched";
+    if (!plan.proof.is_proved) {
+        return "The search ended early (" + nodes + "): a cheaper set may exist.";
+    }
+    return "No cheaper set of whole layers fits in this model (" + nodes + ").";
+}
+
+void say_plan(Document& document, const Plan& plan) {
+    for (const FreeChange& one : plan.free_changes) {
+        document.say("Without a cost: " + one.change + ".");
+    }
+    if (!plan.found.layers.empty()) {
+        document.say("Checkpoint " + std::to_string(plan.found.layers.size()) + " of " +
+                     std::to_string(plan.layers.size()) +
+                     " layers: " + layer_ranges(plan.found.layers));
+        document.say("Cost: recomputes " + cost_text(plan, plan.found.cost));
+    }
+    document.say(prediction_of(plan));
+}
+
+void say_rest(Document& document, const Plan& plan) {
+    document.show_empty_line();
+    document.say("The rest at that peak:");
+    DocumentTable table(
+        document, nullptr, {{nullptr, "Held"}, {nullptr, "Category", Align::kLeft}}, 2);
+    for (const PlanHolder& one : plan.rest) {
+        table.add({bytes_cell(one.bytes), cell(one.category)});
+    }
+}
+
+void show_frontier(Document& document, const Plan& plan) {
+    document.show_empty_line();
+    DocumentTable table(document,
+                        nullptr,
+                        {{nullptr, "Peak"},
+                         {nullptr, plan.cost_unit == PlanCost::kFlops ? "FLOPs" : "Made again"},
+                         {nullptr, "Layers"},
+                         {nullptr, "Checkpointed", Align::kWrapped}});
+    for (const PlanPoint& point : plan.frontier) {
+        const auto share = share_of(plan, point.cost);
+        const std::string cost = share ? "+" + words_of(share_cell(*share))
+                                 : plan.cost_unit == PlanCost::kBytes
+                                     ? "+" + format_bytes(point.cost)
+                                     : "+" + words_of(count_cell(point.cost));
+        table.add({bytes_cell(in_blocks(plan, point.peak_bytes)),
+                   cell(cost),
+                   count_cell(point.layers.size()),
+                   cell(layer_ranges(point.layers))});
+    }
+}
+
+void say_for_people(Document& document, const PlanReport& report) {
+    const Plan& plan = report.plan;
+    document.say_lines(head_text(report.reader));
+    document.say(head_of(report));
+    if (!plan.refusal.empty()) {
+        document.say("No plan: " + plan.refusal, Tone::kWarning);
+        return;
+    }
+    for (const std::string& sentence : plan.left_out) {
+        document.say(sentence);
+    }
+    if (plan.fits_as_it_is) {
+        document.say("It fits as it is.", Tone::kAnswer);
+        return;
+    }
+    document.show_empty_line();
+    if (!plan.is_feasible) {
+        document.say("No set of layers fits: the lowest peak is " +
+                         format_bytes(in_blocks(plan, plan.found.peak_bytes)) + ".",
+                     Tone::kAnswer);
+    }
+    say_plan(document, plan);
+    if (plan.is_feasible) {
+        document.say(proof_of(plan));
+    }
+    say_rest(document, plan);
+    show_frontier(document, plan);
+}
+
+void put_point(JsonWriter& json, const Plan& plan, const PlanPoint& point) {
+    json.begin_object().field(
+        "cost_flops",
+        plan.cost_unit == PlanCost::kFlops ? std::optional(point.cost) : std::nullopt);
+    json.field("cost_share", share_of(plan, point.cost)).field("peak_bytes", point.peak_bytes);
+    json.key("layers").begin_array();
+    for (const std::string& layer : point.layers) {
+        json.value(layer);
+    }
+    json.end_array().end_object();
+}
+
+void put_changes(JsonWriter& json, const Plan& plan) {
+    json.key("plan").begin_array();
+    for (const FreeChange& one : plan.free_changes) {
+        json.begin_object().field("change", one.attempt).key("layers").begin_array().end_array();
+        json.field("cost_flops", uint64_t{0}).field("cost_share", 0.0).end_object();
+    }
+    if (!plan.found.layers.empty()) {
+        json.begin_object().field(
+            "change", std::string(attempts::kCheckpoint) + "=" + joined(plan.found.layers));
+        json.key("layers").begin_array();
+        for (const std::string& layer : plan.found.layers) {
+            json.value(layer);
+        }
+        json.end_array();
+        json.field(
+            "cost_flops",
+            plan.cost_unit == PlanCost::kFlops ? std::optional(plan.found.cost) : std::nullopt);
+        json.field("cost_share", share_of(plan, plan.found.cost)).end_object();
+    }
+    json.end_array();
+}
+
+void put_proof(JsonWriter& json, const Plan& plan) {
+    json.key("proof").begin_object();
+    json.field("optimal", plan.is_feasible && plan.proof.is_proved);
+    json.field("nodes", plan.proof.nodes).field("bound_cost", plan.proof.bound_cost);
+    json.key("next_cheaper");
+    if (plan.cheaper.has_value()) {
+        put_point(json, plan, *plan.cheaper);
+    } else {
+        json.null();
+    }
+    json.end_object();
+}
+
+void put_for_programs(JsonWriter& json, const PlanReport& report) {
+    const Plan& plan = report.plan;
+    json.field("schema_version", 1).field("file", report.reader.name());
+    put_device(json, plan.device.device, scope_of(false));
+    json.field("budget_bytes", report.text.budget_bytes).field("budget_of", report.text.budget_of);
+    json.text_or_null("refusal", plan.refusal);
+    json.field("feasible", plan.is_feasible).field("fits_as_it_is", plan.fits_as_it_is);
+    json.field("baseline_bytes", plan.baseline_bytes);
+    json.field("rounding_bytes", plan.rounding_bytes);
+    json.field("lowest_bytes",
+               plan.frontier.empty() ? std::optional<uint64_t>()
+                                     : std::optional(plan.frontier.back().peak_bytes));
+    put_changes(json, plan);
+    json.key("predicted").begin_object().field("requested_bytes", plan.found.peak_bytes);
+    json.field("is_exact", plan.fits_as_it_is);
+    json.field("is_upper_bound", !plan.is_composed).end_object();
+    json.field("step_flops", plan.step_cost);
+    put_proof(json, plan);
+    json.key("all_layers").begin_array();
+    for (const std::string& layer : plan.layers) {
+        json.value(layer);
+    }
+    json.end_array().key("left_out").begin_array();
+    for (const std::string& sentence : plan.left_out) {
+        json.value(sentence);
+    }
+    json.end_array().key("rest").begin_array();
+    for (const PlanHolder& one : plan.rest) {
+        json.begin_object().field("category", one.category).field("bytes", one.bytes).end_object();
+    }
+    json.end_array().key("frontier").begin_array();
+    for (const PlanPoint& point : plan.frontier) {
+        put_point(json, plan, point);
+    }
+    json.end_array().key("run").null();
+}
+
+}  // namespace
+
+std::string layer_ranges(const std::vector<std::string>& layers) {
+    std::string text;
+    for (size_t first = 0; first < layers.size();) {
+        size_t last = first;
+        while (last + 1 < layers.size() && follows(layers[last], layers[last + 1])) {
+            ++last;
+        }
+        text += (text.empty() ? "" : ", ") + layers[first];
+        text += last == first       ? ""
+                : last == first + 1 ? ", " + layers[last]
+                                    : " to " + layers[last];
+        first = last + 1;
+    }
+    return text;
+}
+
+void put_plan(Document& document, const PlanReport& report) {
+    put_for_programs(document.fields(), report);
+    say_for_people(document, report);
+    document.say_lines(coverage_text(report.reader));
+    put_coverage(document.fields(), report.reader);
+    put_health(document, report.reader, report.plan.health);
+}
+
+}  // namespace peakline::report

@@ -1,0 +1,619 @@
+#include "plan.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "layer_flops.h"
+#include "report/attribute/stacks/stack_lookup.h"
+#include "report/views/advice/rules/attempts.h"
+#include "report/views/advice/rules/rules.h"
+#include "rows.h"
+#include "segments.h"
+
+namespace peakline::report {
+namespace {
+
+constexpr uint64_t kMostFrontierPoints = 12;
+// Changes that take bytes away and cost neither time nor an edit of the model.
+constexpr MakeRule* kFreeRules[] = {make_late_zero_grad, make_kept_gradients, make_optimizer_lists};
+
+struct Candidate {
+    std::string layer;
+    std::vector<const LayerRun*> runs;
+};
+
+// The blocks of one recording, as far as a plan needs them.
+class PlanBlocks {
+public:
+    explicit PlanBlocks(const RunFacts& run) : run_(run), runs_(run), flops_(run.definitions) {
+        for (MakeRule* const make : kFreeRules) {
+            rules_.push_back(make(run));
+        }
+    }
+
+    void see(const RunBlock& block) {
+        if (is_compiling(block.history.made_in)) {
+            return;
+        }
+        runs_.see(block);
+        flops_.see(block);
+        for (const auto& rule : rules_) {
+            rule->see(block);
+        }
+        if (block.history.made_in == Phase::kForward && block.history.has_graph) {
+            pass_flops_.see(block, flops_, run_.pass_at(block.facts.alloc_event));
+        }
+        blocks_.push_back({block.facts.alloc_event,
+                           block.facts.free_event,
+                           static_cast<int64_t>(block.bytes),
+                           block.history.made_in,
+                           &block.origin});
+    }
+
+    void finish() { families_ = runs_.families(); }
+
+    const std::vector<LayerFamily>& families() const { return families_; }
+    const LayerFlops& flops() const { return flops_; }
+    const PassFlops& pass_flops() const { return pass_flops_; }
+    std::vector<Proposal> free_changes() {
+        std::vector<Proposal> all;
+        for (const auto& rule : rules_) {
+            rule->propose(&all);
+        }
+        std::erase_if(all, [](const Proposal& one) { return one.attempt.empty() || one.is_open; });
+        return all;
+    }
+
+    // The blocks in a step, with their places in `layers`.
+    std::vector<StepBlock> of_step(EventRange step, const std::vector<std::string>& layers) const {
+        std::map<std::string, size_t> numbers;
+        for (size_t i = 0; i < layers.size(); ++i) {
+            numbers[layers[i]] = i;
+        }
+        std::vector<StepBlock> found;
+        for (const Seen& seen : blocks_) {
+            if (seen.alloc_event >= step.end || seen.free_event < step.begin) {
+                continue;
+            }
+            const auto name = layer_of(seen.origin->module);
+            const auto number = name.has_value() ? numbers.find(name->layer) : numbers.end();
+            found.push_back({seen.alloc_event,
+                             seen.free_event,
+                             seen.bytes,
+                             number == numbers.end() ? kNoLayer : number->second,
+                             seen.made_in,
+                             seen.origin->module,
+                             seen.origin->op});
+        }
+        return found;
+    }
+
+    std::map<std::string, uint64_t> categories_at(uint64_t event) const {
+        std::map<std::string, uint64_t> sums;
+        for (const Seen& seen : blocks_) {
+            if (seen.alloc_event <= event && event < seen.free_event) {
+                sums[seen.origin->category] += static_cast<uint64_t>(seen.bytes);
+            }
+        }
+        return sums;
+    }
+
+private:
+    struct Seen {
+        uint64_t alloc_event = 0;
+        uint64_t free_event = 0;
+        int64_t bytes = 0;
+        Phase made_in = Phase::kNone;
+        const BlockOrigin* origin = nullptr;
+    };
+
+    const RunFacts& run_;
+    LayerRuns runs_;
+    LayerFlops flops_;
+    PassFlops pass_flops_;
+    std::vector<std::unique_ptr<AdviceRule>> rules_;
+    std::vector<Seen> blocks_;
+    std::vector<LayerFamily> families_;
+};
+
+// A recording with its blocks.
+struct Recorded {
+    Recorded(const TraceReader& reader,
+             const Selection& selection,
+             StackLookup& stacks,
+             const Progress& progress)
+        : run(reader, selection, stacks, progress), blocks(run.facts()) {
+        run.follow_blocks(progress, [this](const RunBlock& block) { blocks.see(block); });
+        blocks.finish();
+    }
+
+    // The step of the last forward pass; nullopt: the recording has no whole step.
+    std::optional<EventRange> last_step() const {
+        const RunFacts& facts = run.facts();
+        if (facts.passes.empty() || facts.phases.steps.empty()) {
+            return std::nullopt;
+        }
+        uint64_t last = 0;
+        for (const LayerFamily& family : blocks.families()) {
+            last = std::max(last, family.runs.back()->begin_event());
+        }
+        const PhaseInterval* const step = facts.step_at(last);
+        return step == nullptr ? std::nullopt
+                               : std::optional(EventRange{step->begin_event, step->end_event});
+    }
+
+    RecordedRun run;
+    PlanBlocks blocks;
+};
+
+std::string refusal_of(const TraceReader& reader, const Recorded& recorded) {
+    const Definitions& definitions = reader.definitions();
+    if (!recorded.run.is_peak_kept()) {
+        return "the peak lies before the events that this trace keeps; record without --keep";
+    }
+    const std::string ranks(definitions.meta_text("world_size"));
+    if (!ranks.empty() && ranks != "1") {
+        return "it is one of " + ranks + " ranks; a plan knows models of one process";
+    }
+    if (!definitions.compiled.empty()) {
+        return "torch.compile chooses what to keep, by graphs and not by layers; see "
+               "torch._functorch.config.activation_memory_budget";
+    }
+    if (recorded.blocks.families().empty()) {
+        return "no layers that repeat (paths such as h.0 and h.1) keep values for a backward pass";
+    }
+    return {};
+}
+
+// Layers that a plan may checkpoint. Adds a sentence for those that it may not.
+std::vector<Candidate> candidates_of(const Recorded& recorded, Plan* plan) {
+    std::vector<Candidate> found;
+    std::string called_again;
+    std::string recomputed;
+    const auto add = [](std::string* names, const std::string& name) {
+        *names += (names->empty() ? "" : ", ") + name;
+    };
+    for (const LayerFamily& family : recorded.blocks.families()) {
+        for (const std::string& layer : family.layers) {
+            Candidate one{layer, {}};
+            bool is_again = false;
+            bool is_recomputed = false;
+            for (const LayerRun* const run : family.runs) {
+                if (run->layer == layer) {
+                    one.runs.push_back(run);
+                    is_again = is_again || run->is_split || run->is_repeated();
+                    is_recomputed = is_recomputed || run->is_recomputed;
+                }
+            }
+            if (is_again) {
+                add(&called_again, layer);
+            } else if (is_recomputed) {
+                add(&recomputed, layer);
+            } else {
+                found.push_back(std::move(one));
+            }
+        }
+    }
+    if (!called_again.empty()) {
+        plan->left_out.push_back("Left out, called several times in a pass: " + called_again);
+    }
+    if (!recomputed.empty()) {
+        plan->left_out.push_back("Left out, checkpointed already: " + recomputed);
+    }
+    std::stable_sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
+        return a.runs.front()->begin_event() < b.runs.front()->begin_event();
+    });
+    return found;
+}
+
+std::optional<uint64_t> given_flops(const PlanText& text, const std::string& layer) {
+    const std::string begin = layer + "=";
+    for (const std::string& given : text.flops) {
+        if (given.compare(0, begin.size(), begin) == 0) {
+            return std::strtoull(given.c_str() + begin.size(), nullptr, 10);
+        }
+    }
+    return std::nullopt;
+}
+
+// The last run of a layer counts: its first one may hold less.
+std::vector<uint64_t> costs_of(const std::vector<Candidate>& candidates,
+                               const PlanText& text,
+                               const PlanBlocks& recorded,
+                               Plan* plan) {
+    std::vector<uint64_t> costs;
+    for (const Candidate& one : candidates) {
+        const auto given = given_flops(text, one.layer);
+        const auto found = given.has_value() ? given : recorded.flops().of_run(*one.runs.back());
+        if (!found.has_value() || *found == 0) {
+            costs.clear();
+            break;
+        }
+        costs.push_back(*found);
+    }
+    plan->step_cost = given_flops(text, "");
+    plan->is_step_measured = plan->step_cost.has_value();
+    if (!plan->is_step_measured) {
+        plan->step_cost = recorded.pass_flops().of_step();
+    }
+    if (!costs.empty()) {
+        return costs;
+    }
+    plan->cost_unit = PlanCost::kBytes;
+    plan->step_cost.reset();
+    for (const Candidate& one : candidates) {
+        uint64_t bytes = 0;
+        for (const LayerBlock& block : one.runs.back()->blocks) {
+            bytes += block.bytes;
+        }
+        costs.push_back(std::max<uint64_t>(1, bytes));
+    }
+    return costs;
+}
+
+std::vector<PlanRow> recorded_rows(const TraceReader& reader,
+                                   const Recorded& recorded,
+                                   const std::vector<LevelChanges>& changes,
+                                   const Progress& progress) {
+    LevelChanges always;
+    for (const LayerFamily& family : recorded.blocks.families()) {
+        keep_shared_inputs(family, &always);
+    }
+    BlockStream stream(reader);
+    RowFollower rows(format::Measure::kRequested, recorded.run.device_number(), changes, always);
+    stream.run(progress, rows);
+    return rows.finish(stream.end());
+}
+
+// Takes the free changes out of the rows: their columns are the first ones.
+PlanProblem with_free(const std::vector<PlanRow>& rows,
+                      const std::vector<bool>& free,
+                      const std::vector<uint64_t>& costs) {
+    PlanProblem problem;
+    problem.costs = costs;
+    for (const PlanRow& row : rows) {
+        PlanRow one{row.level, {}, row.event};
+        for (size_t i = 0; i < free.size(); ++i) {
+            one.level += free[i] ? row.change[i] : 0;
+        }
+        one.change.assign(row.change.begin() + static_cast<std::ptrdiff_t>(free.size()),
+                          row.change.end());
+        problem.rows.push_back(std::move(one));
+    }
+    return problem;
+}
+
+const LevelChanges& changes_of(const Proposal& one) {
+    return one.least.empty() ? one.most : one.least;
+}
+
+// A recording, with its free changes.
+struct WithFree {
+    const Recorded& recorded;
+    std::vector<Proposal> free;
+
+    LevelChanges changes(const std::set<std::string>& attempts) const {
+        LevelChanges all;
+        for (const Proposal& one : free) {
+            if (attempts.count(one.attempt) != 0) {
+                const LevelChanges& changes = changes_of(one);
+                all.insert(all.end(), changes.begin(), changes.end());
+            }
+        }
+        return all;
+    }
+
+    std::optional<StepSegments> segments(const std::vector<std::string>& layers,
+                                         const std::set<std::string>& attempts) const {
+        const auto step = recorded.last_step();
+        return step.has_value() ? segments_of(recorded.blocks.of_step(*step, layers),
+                                              changes(attempts),
+                                              layers.size(),
+                                              *step)
+                                : std::nullopt;
+    }
+};
+
+class Planner {
+public:
+    Planner(const TraceReader& reader,
+            const WithFree& none,
+            const WithFree* all,
+            const PlanText& text,
+            const Progress& progress,
+            Plan* plan)
+        : reader_(reader),
+          recorded_(none.recorded),
+          none_(none),
+          all_(all),
+          text_(text),
+          progress_(progress),
+          plan_(*plan),
+          free_(none.free) {}
+
+    void run() {
+        candidates_ = candidates_of(recorded_, &plan_);
+        for (const Candidate& one : candidates_) {
+            plan_.layers.push_back(one.layer);
+        }
+        costs_ = costs_of(candidates_, text_, recorded_.blocks, &plan_);
+        rows_ = recorded_rows(reader_, recorded_, changes(), progress_);
+        if (candidates_.empty()) {
+            plan_.refusal = "no layer may be checkpointed";
+            return;
+        }
+        if (text_.layers.empty()) {
+            choose();
+        } else {
+            take_given();
+        }
+    }
+
+private:
+    std::vector<LevelChanges> changes() const {
+        std::vector<LevelChanges> all;
+        for (const Proposal& one : free_) {
+            all.push_back(changes_of(one));
+        }
+        for (const Candidate& one : candidates_) {
+            LevelChanges& changes = all.emplace_back();
+            for (const LayerRun* const run : one.runs) {
+                checkpoint_run(*run, &changes);
+            }
+        }
+        return all;
+    }
+
+    // The two models with some of the free changes.
+    struct Models {
+        PlanProblem bound;
+        std::optional<PlanProblem> composed;
+
+        // The better one for this set.
+        const PlanProblem& of(const Chosen& chosen) const {
+            const bool is_better =
+                composed.has_value() && peak_of(*composed, chosen) < peak_of(bound, chosen);
+            return is_better ? *composed : bound;
+        }
+        int64_t peak(const Chosen& chosen) const { return peak_of(of(chosen), chosen); }
+    };
+
+    Models models(const std::vector<bool>& free) {
+        Models made{with_free(rows_, free, costs_), std::nullopt};
+        if (all_ == nullptr) {
+            return made;
+        }
+        std::set<std::string> attempts;
+        for (size_t i = 0; i < free.size(); ++i) {
+            if (free[i]) {
+                attempts.insert(free_[i].attempt);
+            }
+        }
+        const auto plain = none_.segments(plan_.layers, attempts);
+        const auto recomputed = all_->segments(plan_.layers, attempts);
+        if (plain.has_value() && recomputed.has_value()) {
+            made.composed = PlanProblem{composed_rows(*plain, *recomputed), costs_};
+            add_other_moments(made.bound, &*made.composed);
+            plan_.is_composed = true;
+        }
+        return made;
+    }
+
+    // Peaks before the first pass and after the last step, which no layer changes.
+    void add_other_moments(const PlanProblem& bound, PlanProblem* composed) const {
+        const auto step = recorded_.last_step();
+        const uint64_t first = recorded_.run.facts().passes.front()->begin_event;
+        for (const PlanRow& row : bound.rows) {
+            const bool is_constant = std::all_of(
+                row.change.begin(), row.change.end(), [](int64_t bytes) { return bytes == 0; });
+            if (is_constant && (row.event < first || row.event >= step->end)) {
+                composed->rows.push_back(row);
+            }
+        }
+    }
+
+    int64_t budget() const { return static_cast<int64_t>(plan_.budget_bytes); }
+
+    PlanPoint point_of(const Models& models, const Chosen& chosen) const {
+        PlanPoint point;
+        for (size_t i = 0; i < chosen.size(); ++i) {
+            if (chosen[i]) {
+                point.layers.push_back(plan_.layers[i]);
+            }
+        }
+        point.cost = cost_of(models.bound, chosen);
+        point.peak_bytes = static_cast<uint64_t>(std::max<int64_t>(0, models.peak(chosen)));
+        return point;
+    }
+
+    // Both models are careful, so a set that fits in one of them will do.
+    static PlanSolution cheapest(const Models& models, int64_t budget) {
+        PlanSolution best = cheapest_choices(models.bound, budget);
+        if (!models.composed.has_value()) {
+            return best;
+        }
+        const PlanSolution other = cheapest_choices(*models.composed, budget);
+        const bool is_cheaper = other.is_feasible && (!best.is_feasible || other.cost < best.cost);
+        const uint64_t nodes = best.nodes + other.nodes;
+        const bool is_proved = best.is_proved && other.is_proved;
+        best = is_cheaper ? other : best;
+        best.nodes = nodes;
+        best.is_proved = is_proved;
+        return best;
+    }
+
+    static PlanSolution lowest(const Models& models, uint64_t cost) {
+        PlanSolution best = lowest_choices(models.bound, cost);
+        if (!models.composed.has_value()) {
+            return best;
+        }
+        const PlanSolution other = lowest_choices(*models.composed, cost);
+        const bool is_lower =
+            other.is_feasible &&
+            (!best.is_feasible || models.peak(other.chosen) < models.peak(best.chosen));
+        return is_lower ? other : best;
+    }
+
+    // The given layers: a plan that nobody searched for.
+    void take_given() {
+        for (const std::string& given : text_.layers) {
+            if (std::find(plan_.layers.begin(), plan_.layers.end(), given) == plan_.layers.end()) {
+                plan_.refusal = "no layer that it may checkpoint is called '" + given + "'";
+                return;
+            }
+        }
+        const Models without = models(std::vector<bool>(free_.size(), false));
+        for (const std::string& layer : plan_.layers) {
+            plan_.proof.chosen.push_back(
+                std::find(text_.layers.begin(), text_.layers.end(), layer) != text_.layers.end());
+        }
+        plan_.found = point_of(without, plan_.proof.chosen);
+        plan_.is_feasible = plan_.found.peak_bytes <= plan_.budget_bytes;
+        find_rest(without);
+    }
+
+    void choose() {
+        plan_.fits_as_it_is = plan_.baseline_bytes <= plan_.budget_bytes;
+        std::vector<bool> free(free_.size(), !plan_.fits_as_it_is);
+        const Models whole = models(free);
+        plan_.proof = cheapest(whole, budget());
+        plan_.is_feasible = plan_.proof.is_feasible;
+        if (!plan_.is_feasible) {
+            plan_.proof.chosen = lowest(whole, std::numeric_limits<uint64_t>::max()).chosen;
+        }
+        drop_useless(&free);
+        const Models kept = models(free);
+        plan_.found = point_of(kept, plan_.proof.chosen);
+        for (size_t i = 0; i < free.size(); ++i) {
+            if (free[i]) {
+                plan_.free_changes.push_back({free_[i].title, free_[i].change, free_[i].attempt});
+            }
+        }
+        if (plan_.is_feasible && plan_.proof.cost != 0) {
+            const PlanSolution cheaper = lowest(kept, plan_.proof.cost);
+            if (cheaper.is_feasible) {
+                plan_.cheaper = point_of(kept, cheaper.chosen);
+            }
+        }
+        draw_frontier(kept);
+        find_rest(kept);
+    }
+
+    // A free change that the plan does not need is left out.
+    void drop_useless(std::vector<bool>* free) {
+        const Chosen& chosen = plan_.proof.chosen;
+        const int64_t lowest = models(*free).peak(chosen);
+        for (size_t i = 0; i < free->size(); ++i) {
+            if ((*free)[i]) {
+                (*free)[i] = false;
+                const int64_t without = models(*free).peak(chosen);
+                const bool is_useless = plan_.is_feasible ? without <= budget() : without <= lowest;
+                (*free)[i] = !is_useless;
+            }
+        }
+    }
+
+    void draw_frontier(const Models& kept) {
+        const Chosen none(costs_.size(), false);
+        const Chosen all(costs_.size(), true);
+        const int64_t high = kept.peak(none);
+        const int64_t low = std::min(kept.peak(all), static_cast<int64_t>(plan_.found.peak_bytes));
+        plan_.frontier.push_back(point_of(kept, none));
+        const int64_t step = (high - low) / static_cast<int64_t>(kMostFrontierPoints);
+        for (uint64_t i = 1; i <= kMostFrontierPoints; ++i) {
+            const bool is_last = i == kMostFrontierPoints;
+            const int64_t at = is_last ? low : high - static_cast<int64_t>(i) * step;
+            const PlanSolution found = cheapest(kept, at);
+            if (found.is_feasible) {
+                add_point(point_of(kept, found.chosen));
+            }
+        }
+    }
+
+    // Keeps points that cost more and save more than the one before.
+    void add_point(PlanPoint point) {
+        const PlanPoint& last = plan_.frontier.back();
+        if (point.peak_bytes < last.peak_bytes && point.cost > last.cost) {
+            plan_.frontier.push_back(std::move(point));
+        }
+    }
+
+    void find_rest(const Models& kept_models) {
+        const PlanRow* const row =
+            highest_row(kept_models.of(plan_.proof.chosen), plan_.proof.chosen);
+        if (row == nullptr) {
+            return;
+        }
+        uint64_t kept = 0;
+        for (const auto& [category, bytes] : recorded_.blocks.categories_at(row->event)) {
+            if (!is_value_of_step(category)) {
+                kept += bytes;
+                plan_.rest.push_back({category, bytes});
+            }
+        }
+        const uint64_t peak = plan_.found.peak_bytes;
+        if (peak > kept) {
+            plan_.rest.push_back({"activations, inputs and temporary values", peak - kept});
+        }
+        std::stable_sort(
+            plan_.rest.begin(), plan_.rest.end(), [](const PlanHolder& a, const PlanHolder& b) {
+                return a.bytes > b.bytes;
+            });
+    }
+
+    const TraceReader& reader_;
+    const Recorded& recorded_;
+    const WithFree& none_;
+    const WithFree* all_;  // nullptr: one recording
+    const PlanText& text_;
+    const Progress& progress_;
+    Plan& plan_;
+    const std::vector<Proposal>& free_;
+    std::vector<Candidate> candidates_;
+    std::vector<uint64_t> costs_;
+    std::vector<PlanRow> rows_;
+};
+
+}  // namespace
+
+Plan build_plan(const TraceReader& reader,
+                const Selection& selection,
+                const PlanText& text,
+                StackLookup& stacks,
+                const Progress& progress) {
+    Selection requested = selection;
+    requested.request.measure = format::Measure::kRequested;
+    Recorded recorded(reader, requested, stacks, progress);
+    Plan plan;
+    plan.health = recorded.run.health();
+    plan.device = recorded.run.device();
+    plan.refusal = refusal_of(reader, recorded);
+    plan.baseline_bytes = recorded.run.facts().peak.bytes;
+    const uint64_t blocks =
+        altered_peaks(
+            reader, format::Measure::kAllocated, recorded.run.device_number(), {}, progress)
+            .front()
+            .bytes;
+    plan.rounding_bytes = blocks - std::min(blocks, plan.baseline_bytes);
+    plan.budget_bytes = text.budget_bytes - std::min(text.budget_bytes, plan.rounding_bytes);
+    if (!plan.refusal.empty()) {
+        return plan;
+    }
+    const WithFree none{recorded, recorded.blocks.free_changes()};
+    if (text.recomputed.empty()) {
+        Planner(reader, none, nullptr, text, progress, &plan).run();
+        return plan;
+    }
+    const TraceReader other = TraceReader::open_file(text.recomputed);
+    StackLookup other_stacks(other.definitions(), requested.frames);
+    Recorded recomputed(other, requested, other_stacks, progress);
+    const WithFree all{recomputed, recomputed.blocks.free_changes()};
+    Planner(reader, none, &all, text, progress, &plan).run();
+    return plan;
+}
+
+}  // namespace peakline::report

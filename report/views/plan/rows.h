@@ -1,0 +1,69 @@
+// The rows of a plan from one recording: an upper bound. See Note [Rows of a plan] in choices.h.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "choices.h"
+#include "report/replay/totals/altered_levels.h"
+
+namespace peakline::report {
+
+class RowFollower : public BlockFollower {
+public:
+    // `changes`: by choice. `always`: of any set of choices that is not empty.
+    RowFollower(format::Measure measure,
+                std::optional<uint32_t> device,
+                const std::vector<LevelChanges>& changes,
+                const LevelChanges& always);
+
+    void restore(const Checkpoint& checkpoint) { counter_.restore(checkpoint); }
+    void before_event(EventTime at) {
+        if (is_open_) {
+            note_level(at.event - 1);
+        }
+        if (at.event >= next_event_) {
+            apply_changes(at.event);
+        }
+        is_open_ = true;
+    }
+    void on_alloc(const BlockAlloc& block) { counter_.on_alloc(block); }
+    void on_free(const BlockFree& block) { counter_.on_free(block); }
+    void on_rare(const RareEvent& event, EventTime at) { counter_.on_rare(event, at); }
+
+    // Call it after the pass.
+    std::vector<PlanRow> finish(EventTime end);
+
+private:
+    struct Change {
+        LevelChange change;
+        uint32_t choice = 0;
+    };
+    struct Level {
+        int64_t bytes = 0;
+        uint64_t event = 0;
+    };
+
+    void note_level(uint64_t event) {
+        if (counter_.is_tracing() &&
+            (!top_ || static_cast<int64_t>(counter_.level()) > top_->bytes)) {
+            top_ = {static_cast<int64_t>(counter_.level()), event};
+        }
+    }
+    void apply_changes(uint64_t event);
+    void keep_row(Level level);
+
+    LevelCounter counter_;
+    std::vector<Change> changes_;  // by event
+    size_t next_ = 0;
+    uint64_t next_event_ = 0;
+    bool is_open_ = false;      // the level after the last event is not noted yet
+    std::optional<Level> top_;  // since the last change
+    int64_t always_ = 0;
+    std::vector<int64_t> now_;  // changes so far, by choice
+    std::map<std::vector<int64_t>, Level> rows_;
+};
+
+}  // namespace peakline::report
