@@ -70,6 +70,7 @@ WORKED: Mapping[str, Worked] = {
     "live": Worked("live --once train.peak"),
     "report": Worked("report train.peak", 8),
     "advise": Worked("advise train.peak"),
+    "plan": Worked("plan --budget 60MiB train.peak"),
     "whatif": Worked("whatif --smallest-device train.peak"),
     "diff": Worked("diff train.peak mended.peak"),
     "ranks": Worked("ranks job/"),

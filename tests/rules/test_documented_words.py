@@ -232,7 +232,7 @@ def test_rules_name_causes_of_the_list() -> None:
     folder = ROOT / "report/views/advice/rules"
     listed = set(re.findall(r'\{"(\w+)", CauseKind', (folder / "causes.cpp").read_text()))
     said = set()
-    for path in folder.glob("*.cpp"):
+    for path in (*folder.glob("*.cpp"), *(folder.parent / "layers").glob("*.cpp")):
         text = path.read_text()
         said |= set(re.findall(r'\.?rule = (?:is_kept \? )?"(\w+)"', text))
         said |= {name for name in listed if f'"{name}"' in text and path.name != "causes.cpp"}

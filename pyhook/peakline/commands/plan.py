@@ -246,7 +246,7 @@ def _runs(found: Planned) -> Iterator[str]:
             yield f"{name}: failed"
     proof = found.document["proof"]
     if proof["optimal"]:
-        yield f"No cheaper set of whole layers fits in this model ({proof['nodes']} nodes searched)"
+        yield f"No cheaper set of whole layers fits in this model (search nodes: {proof['nodes']})"
 
 
 def _snippet(found: Planned) -> Iterator[str]:

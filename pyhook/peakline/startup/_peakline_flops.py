@@ -1,13 +1,12 @@
 """Counts the FLOPs of a step, and of the recomputation of each checkpointed layer.
 
-For `peakline plan --try`: PEAKLINE_TRY_FLOPS names the file for the result, a JSON object of FLOPs
-by layer; "" has those of the step without recomputations. torch's own formulas count.
+For `peakline plan --try`: PEAKLINE_TRY_FLOPS names the file for the result, lines such as
+"h.0=123"; "=456" has the FLOPs of the step without recomputations. torch's own formulas count.
 """
 
 from __future__ import annotations
 
 import functools
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -63,7 +62,10 @@ class Flops:
         self._mode.__exit__(None, None, None)
         whole = self._mode.total - sum(self._of_layers.values())
         self._mode, self._is_over = None, True
-        self._path.write_text(json.dumps({"": whole, **self._of_layers}))
+        with self._path.open("w", encoding="utf-8") as file:
+            file.writelines(
+                f"{name}={count}\n" for name, count in {"": whole, **self._of_layers}.items()
+            )
 
 
 def _counter() -> Any:

@@ -21,7 +21,7 @@ _PLAIN = (list, tuple)
 
 
 class Inputs:
-    """The modules whose inputs are reported."""
+    """The modules with reported inputs."""
 
     def __init__(
         self, recorder: ModuleType, modules: Modules, storages: Storages, tensor_class: type

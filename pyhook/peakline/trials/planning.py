@@ -181,14 +181,14 @@ class _Planner:
     ) -> dict[str, Any]:
         import peakline._report as engine
 
-        counted = json.loads(flops.read_text()) if flops and flops.exists() else {}
+        counted = flops.read_text().splitlines() if flops and flops.exists() else []
         text = engine.Trace(str(trace)).report(
             "plan",
             json=True,
             peak_budget=max(0, room),
             budget_of="device" if self._budget.is_device else "allocated",
             recomputed=str(all_layers or ""),
-            flops=[f"{name}={count}" for name, count in counted.items()],
+            flops=counted,
         )
         document: dict[str, Any] = json.loads(text)
         return document

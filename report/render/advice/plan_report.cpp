@@ -48,10 +48,12 @@ uint64_t in_blocks(const Plan& plan, uint64_t requested) {
     return requested + plan.rounding_bytes;
 }
 
+// Without a budget the layers are given.
 std::string head_of(const PlanReport& report) {
     const Plan& plan = report.plan;
+    const uint64_t budget = report.text.budget_bytes;
     return "Peak now: " + format_bytes(in_blocks(plan, plan.baseline_bytes)) +
-           ". Budget: " + format_bytes(report.text.budget_bytes) +
+           (budget != 0 ? ". Budget: " + format_bytes(budget) : "") +
            (report.text.budget_of == "device" ? " (the device, less what others take)" : "");
 }
 
@@ -63,7 +65,7 @@ std::string prediction_of(const Plan& plan) {
 }
 
 std::string proof_of(const Plan& plan) {
-    const std::string nodes = words_of(count_cell(plan.proof.nodes)) + " nodes searched";
+    const std::string nodes = "search nodes: " + words_of(count_cell(plan.proof.nodes));
     if (!plan.proof.is_proved) {
         return "The search ended early (" + nodes + "): a cheaper set may exist.";
     }
@@ -130,17 +132,20 @@ void say_for_people(Document& document, const PlanReport& report) {
         return;
     }
     document.show_empty_line();
-    if (!plan.is_feasible) {
+    const bool is_search = report.text.layers.empty();
+    if (is_search && !plan.is_feasible) {
         document.say("No set of layers fits: the lowest peak is " +
                          format_bytes(in_blocks(plan, plan.found.peak_bytes)) + ".",
                      Tone::kAnswer);
     }
     say_plan(document, plan);
-    if (plan.is_feasible) {
+    if (is_search && plan.is_feasible) {
         document.say(proof_of(plan));
     }
     say_rest(document, plan);
-    show_frontier(document, plan);
+    if (is_search) {
+        show_frontier(document, plan);
+    }
 }
 
 void put_point(JsonWriter& json, const Plan& plan, const PlanPoint& point) {

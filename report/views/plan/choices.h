@@ -3,7 +3,7 @@
 // Note [Rows of a plan]
 // A choice is a layer that is checkpointed, or not. Every moment of a run has a level that is
 // linear in the choices: the recorded level, plus the changes of the layers that are checkpointed.
-// Between two changes only the highest level counts, so a run of a million events has a few rows
+// Only the highest level between two changes counts, so a run of a million events has a few rows
 // for each layer. The peak of a set of choices is the largest of its rows. The bound of the search:
 // for each row alone, the cheapest fractional way to bring it under the budget. Costs are integers,
 // so a bound is rounded up to a multiple of their greatest common divisor. Without that, equal

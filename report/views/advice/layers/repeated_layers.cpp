@@ -1,10 +1,10 @@
 // Activations that torch.utils.checkpoint would make again in the backward pass. See Note
-// [Recomputed layers] in layers/layer_runs.h.
+// [Recomputed layers] in layer_runs.h.
 #include <memory>
 
-#include "attempts.h"
-#include "report/views/advice/layers/layer_runs.h"
-#include "rules.h"
+#include "layer_runs.h"
+#include "report/views/advice/rules/attempts.h"
+#include "report/views/advice/rules/rules.h"
 
 namespace peakline::report {
 namespace {
