@@ -88,8 +88,6 @@ def _on_models(prepare: Callable[[Any], None]) -> None:
 
 def _checkpoint(change: str, paths: str) -> None:
     """Checkpoint the modules of paths such as h.0,h.1 or h.*, where * is a number."""
-    words = [re.escape(path).replace(r"\*", r"\d+") for path in paths.split(",")]
-    pattern = re.compile(rf"(?:.*\.)?({'|'.join(words)})")
     flops = Flops.wanted()
 
     def wrap(module: Any, name: str) -> None:
@@ -109,6 +107,10 @@ def _checkpoint(change: str, paths: str) -> None:
         _note(change)
 
     def prepare(model: Any) -> None:
+        # Paths begin with the class of the model where a program has several models.
+        own = [path.removeprefix(f"{type(model).__name__}.") for path in paths.split(",")]
+        words = [re.escape(path).replace(r"\*", r"\d+") for path in own]
+        pattern = re.compile(rf"(?:.*\.)?({'|'.join(words)})")
         named = [(pattern.fullmatch(name), one) for name, one in model.named_modules()]
         layers = [(match[1], one) for match, one in named if match]
         # A transformers model has its own switch for all of its layers.

@@ -104,6 +104,9 @@ std::optional<uint64_t> LayerFlops::with_tied_weight(const std::vector<uint64_t>
 std::optional<uint64_t> LayerFlops::of_run(const LayerRun& run) const {
     uint64_t sum = 0;
     for (const LayerBlock& block : run.blocks) {
+        if (block.is_weight_copy) {
+            continue;  // made by the operator that multiplies with it
+        }
         const std::optional<uint64_t> flops = of_block(*block.op, *block.module, block.type);
         if (!flops.has_value()) {
             return std::nullopt;
@@ -114,6 +117,9 @@ std::optional<uint64_t> LayerFlops::of_run(const LayerRun& run) const {
 }
 
 void PassFlops::see(const RunBlock& block, const LayerFlops& flops, size_t pass) {
+    if (block.is_weight_copy) {
+        return;
+    }
     if (pass != pass_) {
         pass_ = pass;
         sum_ = 0;

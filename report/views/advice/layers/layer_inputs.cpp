@@ -10,6 +10,14 @@ bool is_within(const std::string& path, const std::string& layer) {
            (path.size() == layer.size() || path[layer.size()] == '.');
 }
 
+// Each path is there twice, with its model and without: whether one is within the other layer.
+bool has_other_form(const std::string& reader, const std::string& layer) {
+    const size_t dot = layer.find('.');
+    const size_t other = reader.find('.');
+    return (dot != std::string::npos && is_within(reader, layer.substr(dot + 1))) ||
+           (other != std::string::npos && is_within(reader.substr(other + 1), layer));
+}
+
 bool is_made_after_pass(Phase phase) {
     return phase == Phase::kBackward || phase == Phase::kRecomputation ||
            phase == Phase::kOptimizer;
@@ -21,7 +29,11 @@ LayerInputs::LayerInputs(const RunFacts& run) : run_(run) {
     for (const ModuleInput& input : run.definitions.module_inputs) {
         const Instance& instance = run.definitions.instance(input.instance);
         if (instance.root != 0) {
-            inputs_[std::string(run.definitions.text(instance.path))].push_back(input.ordinal);
+            const std::string path(run.definitions.text(instance.path));
+            inputs_[path].push_back(input.ordinal);
+            // Paths begin with the model where a program has several.
+            inputs_[std::string(run.definitions.text(instance.root)) + "." + path].push_back(
+                input.ordinal);
             sources_[input.ordinal] = {};
         }
     }
@@ -110,7 +122,8 @@ bool LayerInputs::leaves(const std::string& path, uint64_t ordinal, size_t pass)
     const auto found = readers.find(ordinal);
     return found != readers.end() &&
            std::any_of(found->second.begin(), found->second.end(), [&](const std::string* reader) {
-               return !is_within(*reader, path);
+               return !is_within(*reader, path) && !is_within(path, *reader) &&
+                      !has_other_form(*reader, path);
            });
 }
 
