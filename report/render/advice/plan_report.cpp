@@ -61,7 +61,7 @@ std::string prediction_of(const Plan& plan) {
     const std::string bytes = format_bytes(in_blocks(plan, plan.found.peak_bytes));
     return plan.found.layers.empty() && plan.free_changes.empty() ? "Peak: " + bytes
            : plan.is_composed ? "Peak then: about " + bytes + ", from two recorded runs"
-                              : "Peak then: at most about " + bytes + ", from one recording";
+                              : "Peak then: about " + bytes + ", from one recording";
 }
 
 std::string proof_of(const Plan& plan) {
