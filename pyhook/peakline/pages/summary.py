@@ -254,6 +254,11 @@ def _advice_row(one: dict[str, Any]) -> str:
     )
 
 
+def _code_of(line: dict[str, Any]) -> str:
+    code = line.get("code", "")
+    return f"<code class=code>{text_of(code)}</code>" if code else ""
+
+
 def _largest_lines(page: dict[str, Any]) -> str:
     peak = page["peak"]
     rows = []
@@ -266,8 +271,8 @@ def _largest_lines(page: dict[str, Any]) -> str:
             f' viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true">{bar}</svg></td>'
             f"<td class=right>{text_of(share_of(row['bytes'], peak['bytes']))}</td>"
             f'<td class="right wide">{row["count"]:,}</td>'
-            f"<td class=place data-line={row['line']}>"
-            f"{name_of(_line_text(page, row))}</td></tr>"
+            f"<td class=place><div data-line={row['line']}>{name_of(_line_text(page, row))}</div>"
+            f"{_code_of(page['lines'][row['line']])}</td></tr>"
         )
     rest = len(peak["lines"]) - len(rows)
     more = (

@@ -3,6 +3,15 @@
 import { make } from "./dom.js";
 
 /**
+ * The code of a line.
+ * @param {{code?: string, is_changed?: boolean}} line
+ */
+export function makeCode(line) {
+  if (line.is_changed) return make("div", "more", "the file was changed after the program began");
+  return line.code ? make("code", "code", line.code) : null;
+}
+
+/**
  * @param {any} page
  * @param {{path?: string, line?: number}} line of `lines`, or of a refused request
  */

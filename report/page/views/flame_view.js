@@ -133,6 +133,7 @@ export class FlameView {
     const name = names[tree.name[node]];
     const amount = tree.total[node];
     const texts = [name.function || name.file];
+    if (name.code) texts.push(name.code);
     if (name.file) texts.push(name.line ? `${name.file}:${name.line}` : name.file);
     const zoomed = flame.root > 0 ? `, ${formatShare(amount / tree.total[flame.root])} of the part shown` : "";
     texts.push(`${this.format(amount)}, ${formatShare(amount / tree.total[0])} of ${this.model.kind === "now" ? "this moment" : "all of this"}${zoomed}`);

@@ -4,7 +4,7 @@ import { choices } from "../data/choices.js";
 import { byId, make, makeChoice } from "../elements/dom.js";
 import { formatBytes, formatCount, formatShare } from "../elements/format.js";
 import { chosenSet, makeKindChoice, sayKind, sumOf } from "./kinds.js";
-import { makeSource } from "../elements/source.js";
+import { makeCode, makeSource } from "../elements/source.js";
 import { makeStack } from "../elements/stack.js";
 import { fillTable } from "../elements/table.js";
 
@@ -78,7 +78,8 @@ export class LinesView {
     const { page } = this.model;
     if (this.by === "stack") return makeStack(this.model.stackOf(row.context));
     if (this.by !== "line") return null;
-    const parts = [makeVias(row, page.vias), makeSource(page, page.lines[row.line])].filter((part) => part);
+    const line = page.lines[row.line];
+    const parts = [makeCode(line), makeVias(row, page.vias), makeSource(page, line)].filter((part) => part);
     const more = make("div");
     more.append(...parts);
     return parts.length ? more : null;

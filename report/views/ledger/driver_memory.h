@@ -57,7 +57,7 @@ public:
     std::optional<uint64_t> other_bytes() const {
         return use_.knows_others ? std::optional(use_.other_bytes) : std::nullopt;
     }
-    // What they were before the first report.
+    // Their bytes before the first report.
     uint64_t first_other_bytes() const { return use_.first_other_bytes; }
     // Bytes of torch's segments without requests in the trace: made before it began.
     uint64_t unseen_segment_bytes() const { return use_.unseen_bytes; }
