@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from peakline._report import Trace
 
 NAME = "plot"
-HELP = "Draw memory, growth, phases, ranks or a card as PNG, SVG, PDF."
+HELP = "Draw memory, growth, phases or ranks as PNG, SVG or PDF."
 EXAMPLES = (
     "peakline plot train.peak -o memory.pdf\n"
     "peakline plot --kind lines train.peak -o lines.svg\n"
