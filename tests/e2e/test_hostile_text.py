@@ -64,6 +64,7 @@ SUBJECTS: dict[str, list[list[str]]] = {
     "live": [["--once", "TRACE"]],
     "report": [["TRACE"], ["--beside", "TRACE"]],
     "tree": [["--plain", "TRACE"]],
+    "plan": [["--budget", "1MiB", "TRACE"]],
     "table": [["TRACE"], ["--by", "stack", "TRACE"], ["--by", "module,op", "TRACE"]],
     "timeline": [["TRACE"], ["--where", f"line={HOSTILE}", "TRACE"]],
     "doctor": [["--python", MISSING]],

@@ -280,16 +280,17 @@ def test_a_small_page_shows_the_moment_that_is_nearest_to_the_bar(show: Show, la
         assert causes == {name: size for name, size in engine["causes"].items() if size}
 
 
-COUNT_DRAWN = """(name) => {
+COUNT_DRAWN = """async (name) => {
     const button = [...document.querySelectorAll("#map .choice button")].find(
         (one) => one.textContent === name);
     const draw = CanvasRenderingContext2D.prototype.fillRect;
     let count = 0;
     CanvasRenderingContext2D.prototype.fillRect = function (...box) {
-        count++;
+        count += this.canvas.closest("#map .segments") ? 1 : 0;
         return draw.apply(this, box);
     };
     button.click();
+    await new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)));
     CanvasRenderingContext2D.prototype.fillRect = draw;
     return count;
 }"""
