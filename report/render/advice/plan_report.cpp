@@ -120,7 +120,7 @@ void say_for_people(Document& document, const PlanReport& report) {
     const Plan& plan = report.plan;
     document.say_lines(head_text(report.reader));
     document.say(head_of(report));
-    if (!plan.refusal.empty()) {
+    if (!plan.refusal.empty() && !plan.fits_as_it_is) {
         document.say("No plan: " + plan.refusal, Tone::kWarning);
         return;
     }

@@ -460,6 +460,7 @@ private:
 
     // The given layers: a plan that nobody searched for.
     void take_given() {
+        plan_.fits_as_it_is = false;  // the question is what they do
         for (const std::string& given : text_.layers) {
             if (std::find(plan_.layers.begin(), plan_.layers.end(), given) == plan_.layers.end()) {
                 plan_.refusal = "no layer that it may checkpoint is called '" + given + "'";
@@ -477,7 +478,6 @@ private:
     }
 
     void choose() {
-        plan_.fits_as_it_is = plan_.baseline_bytes <= plan_.budget_bytes;
         std::vector<bool> free(free_.size(), !plan_.fits_as_it_is);
         const Models whole = models(free);
         plan_.proof = cheapest(whole, budget());
@@ -600,6 +600,7 @@ Plan build_plan(const TraceReader& reader,
             .bytes;
     plan.rounding_bytes = blocks - std::min(blocks, plan.baseline_bytes);
     plan.budget_bytes = text.budget_bytes - std::min(text.budget_bytes, plan.rounding_bytes);
+    plan.fits_as_it_is = plan.baseline_bytes <= plan.budget_bytes;
     if (!plan.refusal.empty()) {
         return plan;
     }
