@@ -103,4 +103,5 @@ def location_of(row: dict[str, Any]) -> str:
     if location is None or location["line"] is None or location["native"]:
         return str(row["key"])
     where = str(row["key"]).split(" (")[0]
-    return f"{where} {location['code']}" if location["code"] else str(row["key"])
+    code = " ".join((location["code"] or "").split())
+    return f"{where} {code}" if code else str(row["key"])
