@@ -65,6 +65,8 @@ with instrumented():
 HEADER, CHUNK, SUPERBLOCK = 128, 256 * 1024, 4096
 MOST_CHUNKS = 8
 SEALED_OFFSET = 6  # flags of a chunk's header
+# Arguments that a method of `Recording` needs, by its name.
+NEEDED = {"plan": (1 << 30,)}
 
 Action = Callable[[Path, Path], None]
 
@@ -103,7 +105,7 @@ def _open(file: Path, _folder: Path) -> None:
                     recording.events()
         for name in (*FORMS, "steps"):
             with contextlib.suppress(engine.TraceError):
-                report = getattr(recording, name)()
+                report = getattr(recording, name)(*NEEDED.get(name, ()))
                 repr(report), report.to_markdown(), report._repr_html_()
         with contextlib.suppress(engine.TraceError):
             recording.trace.outline()
@@ -137,6 +139,7 @@ ACTIONS: dict[str, Action] = {
     "pack": _run("pack", "FILE", "-o", "OUT/packed", "-f"),
     "tables": _run("export", "parquet", "--tables", "FILE", "-o", "OUT/tables", "-f"),
     "plot": _run("plot", "FILE", "-o", "OUT/plot.svg", "-f"),
+    "plan --budget": _run("plan", "FILE", "--budget", "1GiB"),
 }
 NAMES = list(ACTIONS)
 
