@@ -27,7 +27,7 @@ void LevelCounter::on_rare(const RareEvent& event, EventTime) {
 AlteredLevels::AlteredLevels(format::Measure measure,
                              std::optional<uint32_t> device,
                              std::vector<LevelChanges> alternatives)
-    : counter_(measure, device) {
+    : LevelFollower(measure, device) {
     alternatives_.emplace_back();
     for (LevelChanges& changes : alternatives) {
         std::stable_sort(
@@ -38,10 +38,6 @@ AlteredLevels::AlteredLevels(format::Measure measure,
     }
 }
 
-void AlteredLevels::restore(const Checkpoint& checkpoint) {
-    counter_.restore(checkpoint);
-}
-
 // The peak is the earliest strict maximum, as everywhere.
 void AlteredLevels::note(Alternative& one, int64_t level, uint64_t event) {
     if (level > static_cast<int64_t>(one.peak.bytes)) {
@@ -49,7 +45,7 @@ void AlteredLevels::note(Alternative& one, int64_t level, uint64_t event) {
     }
 }
 
-void AlteredLevels::note_peaks(uint64_t event) {
+void AlteredLevels::note_level(uint64_t event) {
     if (!counter_.is_tracing()) {
         return;
     }
@@ -77,9 +73,7 @@ void AlteredLevels::apply_changes(uint64_t event) {
 }
 
 std::vector<LevelPeak> AlteredLevels::finish(EventTime end) {
-    if (is_open_ && end.event != 0) {
-        note_peaks(end.event - 1);
-    }
+    note_last_level(end);
     std::vector<LevelPeak> peaks;
     for (const Alternative& one : alternatives_) {
         peaks.push_back(one.peak);

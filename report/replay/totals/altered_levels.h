@@ -61,20 +61,22 @@ private:
     bool is_tracing_ = false;
 };
 
-// Follows several alternatives in one pass. The first has no changes: it is the run itself.
-class AlteredLevels : public BlockFollower {
+// Counts the level of a pass, and gives `Changes` (the class that derives from this) the moments
+// for its changes. It has two functions: note_level(event), the level after an event; and
+// apply_changes(event), before an event, which sets next_event_ to the event of its next change.
+template <class Changes>
+class LevelFollower : public BlockFollower {
 public:
-    AlteredLevels(format::Measure measure,
-                  std::optional<uint32_t> device,
-                  std::vector<LevelChanges> alternatives);
+    LevelFollower(format::Measure measure, std::optional<uint32_t> device)
+        : counter_(measure, device) {}
 
-    void restore(const Checkpoint& checkpoint);
+    void restore(const Checkpoint& checkpoint) { counter_.restore(checkpoint); }
     void before_event(EventTime at) {
         if (is_open_) {
-            note_peaks(at.event - 1);
+            changes().note_level(at.event - 1);
         }
         if (at.event >= next_event_) {
-            apply_changes(at.event);
+            changes().apply_changes(at.event);
         }
         is_open_ = true;
     }
@@ -82,10 +84,36 @@ public:
     void on_free(const BlockFree& block) { counter_.on_free(block); }
     void on_rare(const RareEvent& event, EventTime at) { counter_.on_rare(event, at); }
 
+protected:
+    // Call it after the pass.
+    void note_last_level(EventTime end) {
+        if (is_open_ && end.event != 0) {
+            changes().note_level(end.event - 1);
+        }
+    }
+
+    LevelCounter counter_;
+    uint64_t next_event_ = 0;
+
+private:
+    Changes& changes() { return static_cast<Changes&>(*this); }
+
+    bool is_open_ = false;  // the level after the last event is not noted yet
+};
+
+// Follows several alternatives in one pass. The first has no changes: it is the run itself.
+class AlteredLevels : public LevelFollower<AlteredLevels> {
+public:
+    AlteredLevels(format::Measure measure,
+                  std::optional<uint32_t> device,
+                  std::vector<LevelChanges> alternatives);
+
     // Call it after the pass. Returns the peaks by alternative, the run itself first.
     std::vector<LevelPeak> finish(EventTime end);
 
 private:
+    friend class LevelFollower<AlteredLevels>;
+
     struct Alternative {
         LevelChanges changes;  // by event
         size_t next = 0;
@@ -94,13 +122,10 @@ private:
     };
 
     void apply_changes(uint64_t event);
-    void note_peaks(uint64_t event);
+    void note_level(uint64_t event);
     static void note(Alternative& one, int64_t level, uint64_t event);
 
-    LevelCounter counter_;
     std::vector<Alternative> alternatives_;
-    uint64_t next_event_ = 0;
-    bool is_open_ = false;  // the levels after the last event are not counted yet
 };
 
 }  // namespace peakline::report

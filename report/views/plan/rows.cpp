@@ -13,7 +13,7 @@ RowFollower::RowFollower(format::Measure measure,
                          std::optional<uint32_t> device,
                          const std::vector<LevelChanges>& changes,
                          const LevelChanges& always)
-    : counter_(measure, device), now_(changes.size()) {
+    : LevelFollower(measure, device), now_(changes.size()) {
     for (uint32_t choice = 0; choice < changes.size(); ++choice) {
         for (const LevelChange& change : changes[choice]) {
             changes_.push_back({change, choice});
@@ -62,9 +62,7 @@ void RowFollower::apply_changes(uint64_t event) {
 }
 
 std::vector<PlanRow> RowFollower::finish(EventTime end) {
-    if (is_open_ && end.event != 0) {
-        note_level(end.event - 1);
-    }
+    note_last_level(end);
     if (top_) {
         keep_row(*top_);
     }

@@ -1,4 +1,4 @@
-// The rows of a plan from one recording: an upper bound. See Note [Rows of a plan] in choices.h.
+// The rows of a plan from one recording. See Note [Rows of a plan] in choices.h.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace peakline::report {
 
-class RowFollower : public BlockFollower {
+class RowFollower : public LevelFollower<RowFollower> {
 public:
     // `changes`: by choice. `always`: of any set of choices that is not empty.
     RowFollower(format::Measure measure,
@@ -19,24 +19,12 @@ public:
                 const std::vector<LevelChanges>& changes,
                 const LevelChanges& always);
 
-    void restore(const Checkpoint& checkpoint) { counter_.restore(checkpoint); }
-    void before_event(EventTime at) {
-        if (is_open_) {
-            note_level(at.event - 1);
-        }
-        if (at.event >= next_event_) {
-            apply_changes(at.event);
-        }
-        is_open_ = true;
-    }
-    void on_alloc(const BlockAlloc& block) { counter_.on_alloc(block); }
-    void on_free(const BlockFree& block) { counter_.on_free(block); }
-    void on_rare(const RareEvent& event, EventTime at) { counter_.on_rare(event, at); }
-
     // Call it after the pass.
     std::vector<PlanRow> finish(EventTime end);
 
 private:
+    friend class LevelFollower<RowFollower>;
+
     struct Change {
         LevelChange change;
         uint32_t choice = 0;
@@ -55,11 +43,8 @@ private:
     void apply_changes(uint64_t event);
     void keep_row(Level level);
 
-    LevelCounter counter_;
     std::vector<Change> changes_;  // by event
     size_t next_ = 0;
-    uint64_t next_event_ = 0;
-    bool is_open_ = false;      // the level after the last event is not noted yet
     std::optional<Level> top_;  // since the last change
     int64_t always_ = 0;
     std::vector<int64_t> now_;  // changes so far, by choice
