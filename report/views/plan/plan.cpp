@@ -2,15 +2,11 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
-#include <memory>
 #include <set>
 #include <utility>
 
-#include "layer_flops.h"
+#include "plan_blocks.h"
 #include "report/attribute/stacks/stack_lookup.h"
-#include "report/views/advice/rules/attempts.h"
-#include "report/views/advice/rules/rules.h"
 #include "rows.h"
 #include "segments.h"
 
@@ -18,197 +14,6 @@ namespace peakline::report {
 namespace {
 
 constexpr uint64_t kMostFrontierPoints = 12;
-// Changes that take bytes away and cost neither time nor an edit of the model.
-constexpr MakeRule* kFreeRules[] = {make_late_zero_grad, make_kept_gradients, make_optimizer_lists};
-
-struct Candidate {
-    std::string layer;
-    std::vector<const LayerRun*> runs;
-};
-
-// The blocks of one recording, as far as a plan needs them.
-class PlanBlocks {
-public:
-    explicit PlanBlocks(const RunFacts& run) : run_(run), runs_(run), flops_(run.definitions) {
-        for (MakeRule* const make : kFreeRules) {
-            rules_.push_back(make(run));
-        }
-    }
-
-    void see(const RunBlock& block) {
-        if (is_compiling(block.history.made_in)) {
-            return;
-        }
-        runs_.see(block);
-        flops_.see(block);
-        for (const auto& rule : rules_) {
-            rule->see(block);
-        }
-        if (block.history.made_in == Phase::kForward && block.history.has_graph) {
-            pass_flops_.see(block, flops_, run_.pass_at(block.facts.alloc_event));
-        }
-        blocks_.push_back({block.facts.alloc_event,
-                           block.facts.free_event,
-                           static_cast<int64_t>(block.bytes),
-                           block.history.made_in,
-                           &block.origin});
-    }
-
-    void finish() { families_ = runs_.families(); }
-
-    const std::vector<LayerFamily>& families() const { return families_; }
-    const LayerFlops& flops() const { return flops_; }
-    const PassFlops& pass_flops() const { return pass_flops_; }
-    std::vector<Proposal> free_changes() {
-        std::vector<Proposal> all;
-        for (const auto& rule : rules_) {
-            rule->propose(&all);
-        }
-        std::erase_if(all, [](const Proposal& one) { return one.attempt.empty() || one.is_open; });
-        return all;
-    }
-
-    // The blocks in a step, with their places in `layers`.
-    std::vector<StepBlock> of_step(EventRange step, const std::vector<std::string>& layers) const {
-        std::map<std::string, size_t> numbers;
-        for (size_t i = 0; i < layers.size(); ++i) {
-            numbers[layers[i]] = i;
-        }
-        std::vector<StepBlock> found;
-        for (const Seen& seen : blocks_) {
-            if (seen.alloc_event >= step.end || seen.free_event < step.begin) {
-                continue;
-            }
-            const auto name = layer_of(seen.origin->module);
-            const auto number = name.has_value() ? numbers.find(name->layer) : numbers.end();
-            found.push_back({seen.alloc_event,
-                             seen.free_event,
-                             seen.bytes,
-                             number == numbers.end() ? kNoLayer : number->second,
-                             seen.made_in,
-                             seen.origin->module,
-                             seen.origin->op});
-        }
-        return found;
-    }
-
-    std::map<std::string, uint64_t> categories_at(uint64_t event) const {
-        std::map<std::string, uint64_t> sums;
-        for (const Seen& seen : blocks_) {
-            if (seen.alloc_event <= event && event < seen.free_event) {
-                sums[seen.origin->category] += static_cast<uint64_t>(seen.bytes);
-            }
-        }
-        return sums;
-    }
-
-private:
-    struct Seen {
-        uint64_t alloc_event = 0;
-        uint64_t free_event = 0;
-        int64_t bytes = 0;
-        Phase made_in = Phase::kNone;
-        const BlockOrigin* origin = nullptr;
-    };
-
-    const RunFacts& run_;
-    LayerRuns runs_;
-    LayerFlops flops_;
-    PassFlops pass_flops_;
-    std::vector<std::unique_ptr<AdviceRule>> rules_;
-    std::vector<Seen> blocks_;
-    std::vector<LayerFamily> families_;
-};
-
-// A recording with its blocks.
-struct Recorded {
-    Recorded(const TraceReader& reader,
-             const Selection& selection,
-             StackLookup& stacks,
-             const Progress& progress)
-        : run(reader, selection, stacks, progress), blocks(run.facts()) {
-        run.follow_blocks(progress, [this](const RunBlock& block) { blocks.see(block); });
-        blocks.finish();
-    }
-
-    // The step of the last forward pass; nullopt: the recording has no whole step.
-    std::optional<EventRange> last_step() const {
-        const RunFacts& facts = run.facts();
-        if (facts.passes.empty() || facts.phases.steps.empty()) {
-            return std::nullopt;
-        }
-        uint64_t last = 0;
-        for (const LayerFamily& family : blocks.families()) {
-            last = std::max(last, family.runs.back()->begin_event());
-        }
-        const PhaseInterval* const step = facts.step_at(last);
-        return step == nullptr ? std::nullopt
-                               : std::optional(EventRange{step->begin_event, step->end_event});
-    }
-
-    RecordedRun run;
-    PlanBlocks blocks;
-};
-
-std::string refusal_of(const TraceReader& reader, const Recorded& recorded) {
-    const Definitions& definitions = reader.definitions();
-    if (!recorded.run.is_peak_kept()) {
-        return "the peak lies before the events that this trace keeps; record without --keep";
-    }
-    const std::string ranks(definitions.meta_text("world_size"));
-    if (!ranks.empty() && ranks != "1") {
-        return "it is one of " + ranks + " ranks; a plan knows models of one process";
-    }
-    if (!definitions.compiled.empty()) {
-        return "torch.compile chooses what to keep, by graphs and not by layers; see "
-               "torch._functorch.config.activation_memory_budget";
-    }
-    if (recorded.blocks.families().empty()) {
-        return "no layers that repeat (paths such as h.0 and h.1) keep values for a backward pass";
-    }
-    return {};
-}
-
-// Layers that a plan may checkpoint. Adds a sentence for those that it may not.
-std::vector<Candidate> candidates_of(const Recorded& recorded, Plan* plan) {
-    std::vector<Candidate> found;
-    std::string called_again;
-    std::string recomputed;
-    const auto add = [](std::string* names, const std::string& name) {
-        *names += (names->empty() ? "" : ", ") + name;
-    };
-    for (const LayerFamily& family : recorded.blocks.families()) {
-        for (const std::string& layer : family.layers) {
-            Candidate one{layer, {}};
-            bool is_again = false;
-            bool is_recomputed = false;
-            for (const LayerRun* const run : family.runs) {
-                if (run->layer == layer) {
-                    one.runs.push_back(run);
-                    is_again = is_again || run->is_split || run->is_repeated();
-                    is_recomputed = is_recomputed || run->is_recomputed;
-                }
-            }
-            if (is_again) {
-                add(&called_again, layer);
-            } else if (is_recomputed) {
-                add(&recomputed, layer);
-            } else {
-                found.push_back(std::move(one));
-            }
-        }
-    }
-    if (!called_again.empty()) {
-        plan->left_out.push_back("Left out, called several times in a pass: " + called_again);
-    }
-    if (!recomputed.empty()) {
-        plan->left_out.push_back("Left out, checkpointed already: " + recomputed);
-    }
-    std::stable_sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
-        return a.runs.front()->begin_event() < b.runs.front()->begin_event();
-    });
-    return found;
-}
 
 std::optional<uint64_t> given_flops(const PlanText& text, const std::string& layer) {
     const std::string begin = layer + "=";
@@ -256,7 +61,7 @@ std::vector<uint64_t> costs_of(const std::vector<Candidate>& candidates,
 }
 
 std::vector<PlanRow> recorded_rows(const TraceReader& reader,
-                                   const Recorded& recorded,
+                                   const PlanRecording& recorded,
                                    const std::vector<LevelChanges>& changes,
                                    const Progress& progress) {
     LevelChanges always;
@@ -293,7 +98,7 @@ const LevelChanges& changes_of(const Proposal& one) {
 
 // A recording, with its free changes.
 struct WithFree {
-    const Recorded& recorded;
+    const PlanRecording& recorded;
     std::vector<Proposal> free;
 
     LevelChanges changes(const std::set<std::string>& attempts) const {
@@ -336,16 +141,16 @@ public:
           free_(none.free) {}
 
     void run() {
-        candidates_ = candidates_of(recorded_, &plan_);
+        candidates_ = candidates_of(recorded_, &plan_.left_out);
         for (const Candidate& one : candidates_) {
             plan_.layers.push_back(one.layer);
         }
         costs_ = costs_of(candidates_, text_, recorded_.blocks, &plan_);
-        rows_ = recorded_rows(reader_, recorded_, changes(), progress_);
         if (candidates_.empty()) {
             plan_.refusal = "no layer may be checkpointed";
             return;
         }
+        rows_ = recorded_rows(reader_, recorded_, changes(), progress_);
         if (text_.layers.empty()) {
             choose();
         } else {
@@ -566,7 +371,7 @@ private:
     }
 
     const TraceReader& reader_;
-    const Recorded& recorded_;
+    const PlanRecording& recorded_;
     const WithFree& none_;
     const WithFree* all_;  // nullptr: one recording
     const PlanText& text_;
@@ -587,7 +392,7 @@ Plan build_plan(const TraceReader& reader,
                 const Progress& progress) {
     Selection requested = selection;
     requested.request.measure = format::Measure::kRequested;
-    Recorded recorded(reader, requested, stacks, progress);
+    PlanRecording recorded(reader, requested, stacks, progress);
     Plan plan;
     plan.health = recorded.run.health();
     plan.device = recorded.run.device();
@@ -611,7 +416,7 @@ Plan build_plan(const TraceReader& reader,
     }
     const TraceReader other = TraceReader::open_file(text.recomputed);
     StackLookup other_stacks(other.definitions(), requested.frames);
-    Recorded recomputed(other, requested, other_stacks, progress);
+    PlanRecording recomputed(other, requested, other_stacks, progress);
     const WithFree all{recomputed, recomputed.blocks.free_changes()};
     Planner(reader, none, &all, text, progress, &plan).run();
     return plan;
