@@ -3,7 +3,6 @@
 #include "arguments.h"
 #include "engine_call.h"
 #include "report/render/page/page_report.h"
-#include "report/symbols/source_code.h"
 
 namespace peakline::report::python {
 namespace {
@@ -18,7 +17,10 @@ bool take_number(PyObject* options, const char* name, double* number) {
     return PyErr_Occurred() == nullptr && PyDict_DelItemString(options, name) == 0;
 }
 
-PyObject* make(const TraceReader& reader, PyObject* progress, PyObject* options) {
+PyObject* make(const TraceReader& reader,
+               const SourceCode& code,
+               PyObject* progress,
+               PyObject* options) {
     double budget = 8e6;
     PageRequest request;
     double with_source = 1;
@@ -39,9 +41,7 @@ PyObject* make(const TraceReader& reader, PyObject* progress, PyObject* options)
     try {
         GilReleased gil;
         const auto bytes = static_cast<uint64_t>(budget > 0 ? budget : 0);
-        if (with_source != 0) {
-            call.options.paths.code = std::make_shared<SourceCode>(reader);
-        }
+        call.options.paths.code = with_source != 0 ? &code : nullptr;
         file = make_page(reader, call.options, request, bytes, make_progress(progress, gil));
     } catch (...) {
         return translate_exception();
@@ -56,7 +56,11 @@ PyObject* make(const TraceReader& reader, PyObject* progress, PyObject* options)
 
 }  // namespace
 
-PyObject* page_of(const TraceReader& reader, PyObject* progress, PyObject* args, PyObject* kwargs) {
+PyObject* page_of(const TraceReader& reader,
+                  const SourceCode& code,
+                  PyObject* progress,
+                  PyObject* args,
+                  PyObject* kwargs) {
     if (PyTuple_Size(args) != 0) {
         PyErr_SetString(PyExc_TypeError, "page() takes keywords only");
         return nullptr;
@@ -65,7 +69,7 @@ PyObject* page_of(const TraceReader& reader, PyObject* progress, PyObject* args,
     if (options == nullptr) {
         return nullptr;
     }
-    PyObject* result = make(reader, progress, options);
+    PyObject* result = make(reader, code, progress, options);
     Py_DECREF(options);
     return result;
 }

@@ -19,6 +19,7 @@ namespace {
 struct TraceObject {
     PyObject ob_base;
     TraceReader* reader;
+    SourceCode* code;    // of the reader
     PyObject* bytes;     // keeps the memory of a trace in memory alive
     PyObject* progress;  // callable(fraction), or nullptr
     std::shared_ptr<const void>* libraries;
@@ -43,7 +44,7 @@ PyObject* run_report(TraceObject* self, const ReportCall& call, MakeReport make 
         make = make != nullptr ? make : find_report(call.name);
         GilReleased gil;
         ReportOptions options = call.options;
-        options.paths.code = std::make_shared<SourceCode>(*self->reader);
+        options.paths.code = self->code;
         text = make(*self->reader, options, make_progress(self->progress, gil));
     } catch (...) {
         return translate_exception();
@@ -136,7 +137,8 @@ PyObject* trace_document(PyObject* object, PyObject* args, PyObject* kwargs) {
 
 PyObject* trace_page(PyObject* object, PyObject* args, PyObject* kwargs) {
     TraceObject* self = as_trace(object);
-    return is_open(self) ? page_of(*self->reader, self->progress, args, kwargs) : nullptr;
+    return is_open(self) ? page_of(*self->reader, *self->code, self->progress, args, kwargs)
+                         : nullptr;
 }
 
 // events(**options)
@@ -180,6 +182,7 @@ bool open_reader(TraceObject* self, PyObject* source) {
             self->reader =
                 new TraceReader(TraceReader::from_memory("trace in memory", {data, size}));
         }
+        self->code = new SourceCode(*self->reader);
     } catch (...) {
         translate_exception();
         return false;
@@ -211,6 +214,7 @@ int trace_init(PyObject* object, PyObject* args, PyObject* kwargs) {
 void trace_dealloc(PyObject* object) {
     TraceObject* self = as_trace(object);
     PyTypeObject* type = Py_TYPE(object);
+    delete self->code;
     delete self->reader;
     delete self->libraries;
     Py_XDECREF(self->bytes);

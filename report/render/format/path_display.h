@@ -1,7 +1,6 @@
 // Shows paths, shortened where the reader knows the rest.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,8 +13,8 @@ class SourceCode;
 
 struct PathDisplay {
     bool full_paths = false;
-    std::string working_directory;                // of the reader; empty: unknown
-    std::shared_ptr<const SourceCode> code = {};  // of the trace; empty: no code is shown
+    std::string working_directory;     // of the reader; empty: unknown
+    const SourceCode* code = nullptr;  // of the trace; nullptr: no code is shown
 };
 
 // The code of a line; empty: unknown, or no line of Python.
