@@ -64,10 +64,10 @@ struct DeviceUse {
         }
         if (!knows_others) {
             first_other_bytes = others_at_first_sample(processes);
-        }
-        if (!knows_others && total_bytes != 0) {
-            step(Step::kBefore) -= static_cast<int64_t>(first_other_bytes);
-            asked_at_sample += static_cast<int64_t>(first_other_bytes);
+            if (total_bytes != 0) {
+                step(Step::kBefore) -= static_cast<int64_t>(first_other_bytes);
+                asked_at_sample += static_cast<int64_t>(first_other_bytes);
+            }
         }
         knows_others = true;
         other_bytes = processes.other_bytes;

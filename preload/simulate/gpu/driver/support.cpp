@@ -52,7 +52,7 @@ std::vector<peakline_sim_process> processes_on(int index) {
     const size_t unknown =
         simgpu::constant(simgpu::Constant::kOtherProcesses, *world.installed().profile);
     const simgpu::Device* const device = world.find_by_index(index);
-    processes.push_back({getpid(), device != nullptr ? device->used_bytes() - unknown : 0});
+    processes.push_back({getpid(), device != nullptr ? device->used_bytes() : 0});
     processes.push_back({1, unknown});
     for (const simgpu::ProcessUse& other : simgpu::DeviceGroup::instance().others(index)) {
         processes.push_back({other.pid, other.bytes});

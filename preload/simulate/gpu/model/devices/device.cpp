@@ -65,14 +65,17 @@ void unreserve_addresses(const AddressArena& arena) {
 }
 
 Device::Device(int ordinal, int index, const DeviceProfile& profile, size_t capacity_bytes)
-    : ordinal_(ordinal), index_(index), profile_(profile), capacity_bytes_(capacity_bytes) {
+    : ordinal_(ordinal),
+      index_(index),
+      profile_(profile),
+      capacity_bytes_(capacity_bytes),
+      other_bytes_(std::min(constant(Constant::kOtherProcesses, profile), capacity_bytes)) {
     arena_ =
         reserve_addresses(round_up(capacity_bytes * kArenaFactor, kGranuleBytes), kGranuleBytes);
     if (arena_.bytes != 0) {
         free_addresses_.give(arena_.start, arena_.bytes);
     }
     primary_context_ = Context{ordinal, 0, static_cast<uint64_t>(ordinal) + 1, true};
-    used_bytes_ = std::min(constant(Constant::kOtherProcesses, profile_), capacity_bytes);
 }
 
 CUresult Device::place(size_t bytes, Placement* placement) {
@@ -132,13 +135,13 @@ void Device::remove(const Placement& placement) {
 }
 
 bool Device::charge(size_t bytes) {
-    const size_t not_ours = constant(Constant::kOtherProcesses, profile_);
-    if (bytes > capacity_bytes_ - used_bytes_ ||
-        !DeviceGroup::instance().take(index_, bytes, capacity_bytes_ - not_ours)) {
+    const size_t room = capacity_bytes_ - other_bytes_;
+    if (bytes > room - used_bytes_ || !DeviceGroup::instance().take(index_, bytes, room)) {
         return false;
     }
     used_bytes_ += bytes;
-    most_used_bytes_.store(std::max(most_used_bytes(), used_bytes_), std::memory_order_relaxed);
+    most_used_bytes_.store(std::max(most_used_bytes(), used_bytes_ + other_bytes_),
+                           std::memory_order_relaxed);
     return true;
 }
 
@@ -148,7 +151,8 @@ void Device::discharge(size_t bytes) {
 }
 
 size_t Device::used_by_all_bytes() const {
-    return std::min(used_bytes_ + DeviceGroup::instance().others_bytes(index_), capacity_bytes_);
+    const size_t all = used_bytes_ + other_bytes_ + DeviceGroup::instance().others_bytes(index_);
+    return std::min(all, capacity_bytes_);
 }
 
 uintptr_t Device::take_addresses(size_t bytes, size_t alignment) {

@@ -71,9 +71,9 @@ public:
     int index() const { return index_; }
     const DeviceProfile& profile() const { return profile_; }
     size_t capacity_bytes() const { return capacity_bytes_; }
-    // This process uses them, or they are `other_processes_bytes`.
     size_t used_bytes() const { return used_bytes_; }
-    // All processes of the group use them, see device_group.h.
+    // With those of processes that are not simulated (`other_processes_bytes`) and of the group,
+    // see device_group.h.
     size_t used_by_all_bytes() const;
     size_t most_used_bytes() const { return most_used_bytes_.load(std::memory_order_relaxed); }
     const AddressArena& arena() const { return arena_; }
@@ -88,6 +88,7 @@ private:
     const int index_;
     const DeviceProfile& profile_;
     const size_t capacity_bytes_;
+    const size_t other_bytes_;  // `other_processes_bytes`
     size_t used_bytes_ = 0;
     // Peak so far. Written under the world's lock. Read without it when the process ends, perhaps
     // in a signal handler of the thread that holds the lock. relaxed: no other data depends on it.

@@ -179,11 +179,11 @@ bool DeviceGroup::take(int device, size_t bytes, size_t limit_bytes) {
     }
     const auto at = static_cast<size_t>(device);
     const GroupLock lock(file_->holder, own_pid_);
-    uint64_t all_bytes = own->bytes[at] + bytes;
-    for (const ProcessUse& other : others(device)) {
-        all_bytes += other.bytes;
+    uint64_t with_ended = bytes;
+    for (int i = 0; i < file_->used_slots; ++i) {
+        with_ended += file_->slots[i].bytes[at];
     }
-    if (all_bytes > limit_bytes) {
+    if (with_ended > limit_bytes && own->bytes[at] + bytes + others_bytes(device) > limit_bytes) {
         return false;
     }
     own->bytes[at] += bytes;

@@ -6,8 +6,9 @@
 // Note [Processes that share a device]
 // A process has one slot, and only it adds to its slot. A slot whose process has ended, however it
 // ended, counts for nothing and is given to the next process. A process is known by its number and
-// its start time, because numbers are used again. A lock of a few instructions makes a request
-// that fits beside those of others fit only once; a holder that was killed loses it.
+// its start time, because numbers are used again. A lock makes a request that fits beside those
+// of others fit only once; a holder that was killed loses it. A process is looked up only if a
+// request does not fit, or the use of the others is asked for.
 #pragma once
 
 #include <cstddef>
