@@ -55,6 +55,25 @@ export function shortName(name) {
 }
 
 /**
+ * A field to search with; `refresh()` shows a text chosen elsewhere.
+ * @param {string} label
+ * @param {string} placeholder
+ * @param {() => string} chosen
+ * @param {(text: string) => void} choose
+ */
+export function makeSearch(label, placeholder, chosen, choose) {
+  const field = make("input");
+  field.type = "search";
+  field.placeholder = placeholder;
+  field.setAttribute("aria-label", label);
+  field.oninput = () => choose(field.value);
+  field.refresh = () => {
+    if (field.value !== chosen()) field.value = chosen();
+  };
+  return field;
+}
+
+/**
  * A row of buttons of which one is pressed; `refresh()` shows a choice made elsewhere.
  * @param {string} label
  * @param {(string | [string, string])[]} words each with its text, if that is another one

@@ -1,7 +1,7 @@
 // @ts-check
 // The tab of the flame: its choices, search, zoom, keyboard, and the text about it.
 import { choices } from "../data/choices.js";
-import { byId, hideTip, make, makeButton, makeChoice, showTip } from "../elements/dom.js";
+import { byId, hideTip, make, makeButton, makeChoice, makeSearch, showTip } from "../elements/dom.js";
 import { Flame } from "../charts/flame.js";
 import { FlameTable } from "../charts/flame_table.js";
 import { formatBytes, formatCount, formatShare } from "../elements/format.js";
@@ -31,12 +31,8 @@ export class FlameView {
   /** @param {(kind: string) => void} setKind */
   build(setKind) {
     const tools = make("div", "tools");
-    this.search = make("input");
-    this.search.type = "search";
-    this.search.placeholder = "function or file";
-    this.search.setAttribute("aria-label", "Find frames");
+    this.search = makeSearch("Find frames", "function or file", () => choices.get("frame"), (text) => choices.set("frame", text));
     this.found = make("span", "facts");
-    this.search.oninput = () => choices.set("frame", this.search.value);
     this.out = makeButton("Whole program", () => this.zoomTo(0));
     const invert = this.makeSwitch("Invert", "invert", "no");
     this.kinds = makeKindChoice(this.model, setKind);
@@ -177,7 +173,7 @@ export class FlameView {
     }
     const { flame } = this;
     flame.root = Math.min(flame.tree.count - 1, Math.max(0, Math.trunc(Number(choices.get("root", "0"))) || 0));
-    if (this.search.value !== choices.get("frame")) this.search.value = choices.get("frame");
+    this.search.refresh();
     for (const one of this.choices) one.refresh();
     flame.tree.measure(this.weightsOf(shown), model.numbers.category);
     if (flame.tree.total[flame.root] === 0) flame.root = 0;

@@ -3,7 +3,7 @@
 // the rows that `leaks` finds.
 import { GrowthLine } from "../charts/growth_line.js";
 import { choices } from "../data/choices.js";
-import { byId, hideTip, make, makeChoice, makePlaceText, showTip } from "../elements/dom.js";
+import { byId, hideTip, make, makeChoice, makePlaceText, makeSearch, showTip } from "../elements/dom.js";
 import { formatBytes, formatCount, formatSeconds } from "../elements/format.js";
 import { makeSaveButtons } from "../elements/save.js";
 import { makeSource } from "../elements/source.js";
@@ -37,11 +37,7 @@ export class GrowthView {
       label.append(this.inputs[i]);
       tools.append(label);
     }
-    this.search = make("input");
-    this.search.type = "search";
-    this.search.placeholder = "find rows";
-    this.search.setAttribute("aria-label", "Find rows");
-    this.search.oninput = () => choices.set("grew", this.search.value);
+    this.search = makeSearch("Find rows", "find rows", () => choices.get("grew"), (text) => choices.set("grew", text));
     this.keys = makeChoice("Rows are", ["line", "module", "layers", "category", ...model.keys.filter((key) => !["module", "category"].includes(key))],
       () => this.by, (key) => choices.set("grows", key, "line"));
     tools.append(this.search, this.keys, ...makeSaveButtons({ name: "growth", canvas, draw: () => this.line.draw(this.colours, this.ends()), colours: () => this.colours }));
@@ -129,7 +125,7 @@ export class GrowthView {
       const sample = [a, b][i];
       if (document.activeElement !== input) input.value = this.growth.hasSteps ? this.growth.steps[sample] : this.growth.seconds[sample].toFixed(3);
     });
-    if (document.activeElement !== this.search) this.search.value = choices.get("grew");
+    this.search.refresh();
     this.keys.refresh();
     this.sayDifference(a, b);
     this.fill(a, b);

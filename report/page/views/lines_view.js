@@ -1,7 +1,7 @@
 // @ts-check
 // The tab of lines: rows by a key, at the moment shown or over the whole run; find, source, stacks.
 import { choices } from "../data/choices.js";
-import { byId, make, makeChoice } from "../elements/dom.js";
+import { byId, make, makeChoice, makeSearch } from "../elements/dom.js";
 import { formatBytes, formatCount, formatShare } from "../elements/format.js";
 import { chosenSet, makeKindChoice, sayKind, sumOf } from "./kinds.js";
 import { makeCode, makeSource } from "../elements/source.js";
@@ -23,11 +23,7 @@ export class LinesView {
   /** @param {(kind: string) => void} setKind */
   build(setKind) {
     const tools = make("div", "tools");
-    this.search = make("input");
-    this.search.type = "search";
-    this.search.placeholder = "file, function, name";
-    this.search.setAttribute("aria-label", "Find rows");
-    this.search.oninput = () => choices.set("find", this.search.value);
+    this.search = makeSearch("Find rows", "file, function, name", () => choices.get("find"), (text) => choices.set("find", text));
     this.kinds = makeKindChoice(this.model, setKind);
     this.keys = makeChoice("Rows are", ["line", "stack", "function", "file", ...this.model.keys], () => this.by, (key) => choices.set("rows", key, "line"));
     tools.append(this.search, this.kinds, this.keys);
@@ -44,7 +40,7 @@ export class LinesView {
 
   show() {
     const { model } = this;
-    if (this.search.value !== choices.get("find")) this.search.value = choices.get("find");
+    this.search.refresh();
     this.keys.refresh();
     const shown = chosenSet(model);
     const total = sumOf(shown.bytes);

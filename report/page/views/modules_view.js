@@ -1,7 +1,7 @@
 // @ts-check
 // The tab of modules: the memory of each part of the model, repeated layers as one. A row leads to its blocks.
 import { choices } from "../data/choices.js";
-import { byId, make, makeButton } from "../elements/dom.js";
+import { byId, make, makeButton, makeSearch } from "../elements/dom.js";
 import { fillTable } from "../elements/table.js";
 
 export class ModulesView {
@@ -17,11 +17,7 @@ export class ModulesView {
 
   build() {
     const tools = make("div", "tools");
-    this.search = make("input");
-    this.search.type = "search";
-    this.search.placeholder = "module";
-    this.search.setAttribute("aria-label", "Find modules");
-    this.search.oninput = () => choices.set("module", this.search.value);
+    this.search = makeSearch("Find modules", "module", () => choices.get("module"), (text) => choices.set("module", text));
     tools.append(this.search);
     this.table = make("table");
     byId("modules").append(tools, this.table, make("p", "note",
@@ -31,7 +27,7 @@ export class ModulesView {
   show() {
     const { model } = this;
     const wanted = choices.get("module").trim().toLowerCase();
-    if (this.search.value !== choices.get("module")) this.search.value = choices.get("module");
+    this.search.refresh();
     const rows = model.rows("layers").filter((row) => row.key.toLowerCase().includes(wanted));
     fillTable(this.table, rows, { total: model.bytes, categories: model.page.categories, name: "module",
       more: (row) => makeButton("its blocks", () => this.showTensors({ tensor: `module=${row.key}` }), "link more") });

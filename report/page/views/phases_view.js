@@ -1,7 +1,7 @@
 // @ts-check
 // The tab of phases: the figures of each; choosing one shows its time on every tab.
 import { choices } from "../data/choices.js";
-import { byId, make, makeButton } from "../elements/dom.js";
+import { byId, make, makeButton, makeSearch } from "../elements/dom.js";
 import { formatSeconds } from "../elements/format.js";
 import { fillRows, makeBytes } from "../elements/table.js";
 
@@ -18,11 +18,7 @@ export class PhasesView {
 
   build() {
     const tools = make("div", "tools");
-    this.search = make("input");
-    this.search.type = "search";
-    this.search.placeholder = "step 12, backward";
-    this.search.setAttribute("aria-label", "Find phases");
-    this.search.oninput = () => choices.set("phase", this.search.value);
+    this.search = makeSearch("Find phases", "step 12, backward", () => choices.get("phase"), (text) => choices.set("phase", text));
     tools.append(this.search);
     this.table = make("table", "rows");
     this.found = "?";
@@ -32,7 +28,7 @@ export class PhasesView {
   /** Only the search changes the rows. */
   show() {
     const wanted = choices.get("phase").trim().toLowerCase();
-    if (this.search.value !== choices.get("phase")) this.search.value = choices.get("phase");
+    this.search.refresh();
     if (this.found === wanted) return;
     this.found = wanted;
     const by = (/** @type {string} */ field) => (/** @type {any} */ one) => one[field];

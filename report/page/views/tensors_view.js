@@ -2,7 +2,7 @@
 // The tab of tensors: every block that is live at the moment shown, one by one.
 import { choices } from "../data/choices.js";
 import { layersOf } from "../data/model.js";
-import { byId, classOf, make, makeButton, makeChoice, shortName } from "../elements/dom.js";
+import { byId, classOf, make, makeButton, makeChoice, makeSearch, shortName } from "../elements/dom.js";
 import { formatBytes, formatCount, formatSeconds } from "../elements/format.js";
 import { save } from "../elements/save.js";
 import { makeSource } from "../elements/source.js";
@@ -33,11 +33,7 @@ export class TensorsView {
 
   build() {
     const tools = make("div", "tools");
-    this.search = make("input");
-    this.search.type = "search";
-    this.search.placeholder = "name, shape, line, module";
-    this.search.setAttribute("aria-label", "Find blocks");
-    this.search.oninput = () => choices.set("tensor", this.search.value);
+    this.search = makeSearch("Find blocks", "name, shape, line, module", () => choices.get("tensor"), (text) => choices.set("tensor", text));
     this.kinds = make("span");
     tools.append(this.search, this.kinds, makeButton("Download CSV", () => this.download()));
     this.table = make("table", "rows tensors");
@@ -67,7 +63,7 @@ export class TensorsView {
     const { model, tensors } = this;
     const live = tensors.liveAt(model.point).map((block) => this.rowOf(block));
     const categories = [...new Set(live.map((row) => row.category))].sort();
-    if (this.search.value !== choices.get("tensor")) this.search.value = choices.get("tensor");
+    this.search.refresh();
     const chosen = categories.includes(this.category) ? this.category : ALL;
     this.kinds.replaceChildren(makeChoice("Category", [ALL, ...categories], () => chosen, (word) => choices.set("category", word, ALL)));
     const wanted = this.search.value.trim().toLowerCase();
