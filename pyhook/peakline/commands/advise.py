@@ -14,16 +14,9 @@ from peakline.base.next_commands import next_commands, shell_words
 from peakline.base.output import write_json, write_lines
 from peakline.base.sizes import size_of, size_or_unknown
 from peakline.builds.native_build import BuildError
-from peakline.commands.running.program_options import (
-    add_python_argument,
-    add_simulation_arguments,
-    add_steps_argument,
-    run_options_of,
-    simulated_device,
-)
-from peakline.commands.running.trial_runs import check_program, progress
+from peakline.commands.running.program_options import run_options_of
+from peakline.commands.running.trial_runs import add_try_arguments, check_program, progress
 from peakline.commands.shared import report_options as options
-from peakline.commands.shared.folders import HEAVIEST, WHOLE
 from peakline.commands.shared.printing import print_reports, suggest
 from peakline.recording.reports import FORMS
 from peakline.trials.attempts import TryOptions
@@ -52,17 +45,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "files", nargs="*", metavar="FILE", help="Trace file (.peak, or packed .peak.zst)"
     )
-    parser.add_argument(
-        "--try",
-        dest="program",
-        nargs="?",
-        const="",
-        metavar="PROGRAM",
-        help="Run this program as it is, then with each change that needs no edit, then with all"
+    add_try_arguments(
+        parser,
+        "Run this program as it is, then with each change that needs no edit, then with all"
         " that help; words after -- are its arguments, or the program (-- torchrun ...)",
     )
-    # --try reads no file, so do not search for one.
-    parser.set_defaults(folder_gives=lambda args: HEAVIEST if args.program is None else WHOLE)
     names = ", ".join(_WITH_VALUE.get(one, one) for one in CHANGES)
     parser.add_argument(
         "--change",
@@ -71,16 +58,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help=f"With --try: only these ({names}); default: those that its recording suggests",
     )
-    parser.add_argument(
-        "--simulate",
-        type=simulated_device,
-        default="",
-        metavar="DEVICE",
-        help="With --try: on a simulated GPU (h200)",
-    )
-    add_simulation_arguments(parser)
-    add_steps_argument(parser)
-    add_python_argument(parser)
     options.add_frames(parser)
     options.add_device(parser)
     options.add_measure(parser)

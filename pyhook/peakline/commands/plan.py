@@ -15,16 +15,9 @@ from peakline.base.output import write_json, write_lines
 from peakline.base.sizes import bytes_of, size_of, size_or_unknown
 from peakline.builds.device_profiles import simulated_devices
 from peakline.builds.native_build import BuildError
-from peakline.commands.running.program_options import (
-    add_python_argument,
-    add_simulation_arguments,
-    add_steps_argument,
-    run_options_of,
-    simulated_device,
-)
-from peakline.commands.running.trial_runs import check_program, progress
+from peakline.commands.running.program_options import run_options_of
+from peakline.commands.running.trial_runs import add_try_arguments, check_program, progress
 from peakline.commands.shared import report_options as options
-from peakline.commands.shared.folders import HEAVIEST, WHOLE
 from peakline.commands.shared.printing import print_reports, suggest
 from peakline.trials.attempts import TryOptions
 from peakline.trials.planning import Budget, Planned, other_bytes, plan_program
@@ -61,28 +54,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH,...",
         help="Predict the peak with these layers checkpointed (h.0,h.1), instead of searching",
     )
-    parser.add_argument(
-        "--try",
-        dest="program",
-        nargs="?",
-        const="",
-        metavar="PROGRAM",
-        help="Run this program as it is and with all layers checkpointed, then the plan on a"
+    add_try_arguments(
+        parser,
+        "Run this program as it is and with all layers checkpointed, then the plan on a"
         " simulated device of this size, then the next cheaper plan; words after -- are its"
         " arguments, or the program",
     )
-    # --try reads no file, so do not search for one.
-    parser.set_defaults(folder_gives=lambda args: HEAVIEST if args.program is None else WHOLE)
-    parser.add_argument(
-        "--simulate",
-        type=simulated_device,
-        default="",
-        metavar="DEVICE",
-        help="With --try: the GPU to simulate (h200)",
-    )
-    add_simulation_arguments(parser)
-    add_steps_argument(parser)
-    add_python_argument(parser)
     options.add_device(parser)
     options.refuse_where(parser)
     options.add_terminal(parser)

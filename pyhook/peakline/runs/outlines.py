@@ -97,8 +97,7 @@ def store_outlines(paths: Sequence[Path]) -> None:
         except (TraceError, OSError):
             pass
 
-    with reading_pool(paths) as pool:
-        list(pool.map(store, paths))
+    _with_each(paths, store)
 
 
 def store_sources_of(paths: Sequence[Path]) -> None:
@@ -111,5 +110,9 @@ def store_sources_of(paths: Sequence[Path]) -> None:
         with suppress(TraceError, OSError):
             store_sources(str(path))
 
+    _with_each(paths, store)
+
+
+def _with_each(paths: Sequence[Path], store: Callable[[Path], None]) -> None:
     with reading_pool(paths) as pool:
         list(pool.map(store, paths))

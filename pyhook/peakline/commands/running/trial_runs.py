@@ -1,4 +1,4 @@
-"""The parts that `advise --try` and `plan --try` share: checks of words, and progress."""
+"""The parts that `advise --try` and `plan --try` share: options, checks of words, progress."""
 
 from __future__ import annotations
 
@@ -10,6 +10,30 @@ from pathlib import Path
 
 from peakline.base.engine import CommandError
 from peakline.base.output import console_of, printable
+from peakline.commands.running.program_options import (
+    add_python_argument,
+    add_simulation_arguments,
+    add_steps_argument,
+    simulated_device,
+)
+from peakline.commands.shared.folders import HEAVIEST, WHOLE
+
+
+def add_try_arguments(parser: argparse.ArgumentParser, runs: str) -> None:
+    """Add --try, which `runs` explains, and the options of its runs."""
+    parser.add_argument("--try", dest="program", nargs="?", const="", metavar="PROGRAM", help=runs)
+    # --try reads no file, so do not search for one.
+    parser.set_defaults(folder_gives=lambda args: HEAVIEST if args.program is None else WHOLE)
+    parser.add_argument(
+        "--simulate",
+        type=simulated_device,
+        default="",
+        metavar="DEVICE",
+        help="With --try: the GPU to simulate (h200)",
+    )
+    add_simulation_arguments(parser)
+    add_steps_argument(parser)
+    add_python_argument(parser)
 
 
 def check_program(args: argparse.Namespace, command: str) -> None:
