@@ -1,4 +1,4 @@
-"""What is written at the lines of reports: kept in the trace, and never that of another version."""
+"""The code of lines in reports is kept in the trace, and never that of another version."""
 
 from __future__ import annotations
 
