@@ -9,6 +9,11 @@ namespace {
 
 using record::LockGuard;
 
+// The companion knows the values of this rule (preload/simulate/companion/routing.cpp).
+bool is_routing(const Assumption& rule) {
+    return rule.line == 0 && strcmp(rule.where, "routing") == 0;
+}
+
 bool parse_value(const char* text, Assumption* rule) {
     if (strcmp(text, "true") == 0 || strcmp(text, "True") == 0 || strcmp(text, "false") == 0 ||
         strcmp(text, "False") == 0) {
@@ -49,7 +54,7 @@ bool parse(const char* text, Assumption* rule) {
     snprintf(rule->text, sizeof rule->text, "%s", text);
     return equals != nullptr && strlen(text) < sizeof rule->text &&
            parse_where(text, static_cast<size_t>(equals - text), rule) &&
-           parse_value(equals + 1, rule);
+           (is_routing(*rule) || parse_value(equals + 1, rule));
 }
 
 // "train.py" matches "/home/me/train.py", not "pretrain.py".

@@ -8,9 +8,11 @@
 #include <dlfcn.h>
 
 #include "blocks.h"
+#include "device_tensors.h"
 #include "device_values.h"
 #include "operator_info.h"
 #include "operator_results.h"
+#include "routing.h"
 #include "running_operators.h"
 #include "small_operators.h"
 
@@ -57,6 +59,9 @@ std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function
         *running = RunningOperator{&info};
         describe(function.inputs(), running);
     }
+    if (running != nullptr) {
+        running->expert_count = expert_count(info, function.inputs());
+    }
     begin_results(info, &t_running);
     auto call = begin_operator(info, function.inputs(), running);
     if (running != nullptr) {
@@ -74,6 +79,9 @@ void on_end(const at::RecordFunction& function, at::ObserverContext* context) {
     watch_blocks_once();
     if (info.is_leaf) {
         end_operator(info, static_cast<OperatorCall*>(context), function.outputs());
+        if (t_running.depth < kMaxRunning && t_running.items[t_running.depth].expert_count > 0) {
+            choose_experts(t_running.items[t_running.depth].expert_count, function.outputs());
+        }
     }
 }
 
@@ -118,6 +126,10 @@ const DeviceValues* device_values() {
             reinterpret_cast<decltype(found.set_operator)>(find("peakline_sim_set_operator"));
         found.read = reinterpret_cast<decltype(found.read)>(find("peakline_sim_read_values"));
         found.write = reinterpret_cast<decltype(found.write)>(find("peakline_sim_write_values"));
+        found.zero = reinterpret_cast<decltype(found.zero)>(find("peakline_sim_zero_values"));
+        found.origin = reinterpret_cast<decltype(found.origin)>(find("peakline_sim_values_origin"));
+        found.keep_large =
+            reinterpret_cast<decltype(found.keep_large)>(find("peakline_sim_keep_large_values"));
         found.forget = reinterpret_cast<decltype(found.forget)>(find("peakline_sim_forget_values"));
         found.begin_block =
             reinterpret_cast<decltype(found.begin_block)>(find("peakline_sim_begin_block"));
@@ -130,9 +142,10 @@ const DeviceValues* device_values() {
             find("peakline_sim_get_read_listener"));
         const bool is_whole = found.set_read_handler != nullptr && found.set_operator != nullptr &&
                               found.read != nullptr && found.write != nullptr &&
-                              found.forget != nullptr && found.begin_block != nullptr &&
-                              found.is_capturing != nullptr && found.await != nullptr &&
-                              found.may_await_others != nullptr &&
+                              found.zero != nullptr && found.origin != nullptr &&
+                              found.keep_large != nullptr && found.forget != nullptr &&
+                              found.begin_block != nullptr && found.is_capturing != nullptr &&
+                              found.await != nullptr && found.may_await_others != nullptr &&
                               found.get_read_listener != nullptr;
         return is_whole ? &found : nullptr;
     }();

@@ -56,6 +56,9 @@ constexpr std::array kAwaitsOthers = {"aten::sum", "aten::max", "aten::amax"};
 constexpr std::array kOverwrites = {
     "aten::copy_", "aten::fill_", "aten::zero_", "aten::_foreach_copy_", "aten::_foreach_zero_"};
 
+constexpr std::array kMakesZeros = {
+    "aten::zeros", "aten::zeros_like", "aten::new_zeros", "aten::zero_"};
+
 template <size_t kCount>
 bool is_one_of(const std::array<const char*, kCount>& names, std::string_view name) {
     return std::find(names.begin(), names.end(), name) != names.end();
@@ -107,6 +110,7 @@ std::unique_ptr<OperatorInfo> make_info(const at::RecordFunction& function) {
     if (info->handle.has_value()) {
         read_schema(info.get());
         info->may_compute = may_compute(*info);
+        info->makes_zeros = info->is_leaf && is_one_of(kMakesZeros, info->name);
         info->copies = is_one_of(kCopies, info->name);
         info->awaits_others = is_one_of(kAwaitsOthers, info->name);
         info->finds_size = is_one_of(kFindsSize, info->name);

@@ -17,7 +17,8 @@ struct OperatorInfo {
     bool is_leaf = false;
     // Composed of other operators: a TorchDispatchMode sees those instead.
     bool is_composite = false;
-    bool copies = false;         // it reads tensors only to copy them: copy_, item()
+    bool copies = false;  // it reads tensors only to copy them: copy_, item()
+    bool makes_zeros = false;
     bool may_compute = false;    // the host computes the same result as a device
     bool finds_size = false;     // reads from the device how many elements it found
     bool awaits_others = false;  // a reduction of 64-bit integers; programs exchange sizes with it

@@ -19,6 +19,7 @@ struct RunningOperator {
     int scalar_type = -1;                   // at::ScalarType of the tensor that is read
     uint64_t first_block = 0;  // first block made since it began; only if reports_results
     bool reports_results = false;
+    int64_t expert_count = 0;  // among which it chooses, if the choice is assumed (routing.h)
 };
 
 inline constexpr int kMaxRunning = 64;

@@ -12,11 +12,12 @@
 #include <algorithm>
 #include <cstring>
 
-#include <ATen/EmptyTensor.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <c10/util/Exception.h>
 
+#include "device_tensors.h"
 #include "device_values.h"
+#include "routing.h"
 
 namespace peakline::simulated {
 namespace {
@@ -24,34 +25,59 @@ namespace {
 constexpr int64_t kMaxElements = 32768;        // cheap enough for one thread
 constexpr int64_t kMaxUnknownElements = 1024;  // for operators with no known input
 constexpr int kMaxFailures = 3;
-constexpr int kBeingDelivered = -2;  // a result of DeviceValues::read
+// Results of DeviceValues::read.
+constexpr int kBeingDelivered = -2;
+constexpr int kExact = 2;
+// With a routing: a mask of 131,072 tokens and 512 experts, and its scores.
+constexpr int64_t kMaxRoutedIntegers = int64_t{1} << 26;
+constexpr int64_t kMaxRoutedFloats = int64_t{1} << 24;
 
-bool is_device_tensor(const at::Tensor& tensor) {
-    constexpr c10::DispatchKeySet kOther({c10::DispatchKey::Python,
-                                          c10::DispatchKey::FuncTorchGradWrapper,
-                                          c10::DispatchKey::FuncTorchBatched,
-                                          c10::DispatchKey::Conjugate,
-                                          c10::DispatchKey::Negative,
-                                          c10::DispatchKey::Functionalize});
-    return tensor.defined() && tensor.device().is_cuda() && tensor.layout() == at::kStrided &&
-           !tensor.is_quantized() && !tensor.is_nested() && tensor.has_storage() &&
-           !tensor.key_set().has_any(kOther) && has_known_sizes(tensor);
-}
-
-size_t span_bytes(const at::Tensor& tensor) {
-    return at::detail::computeStorageNbytes(
-        tensor.sizes(), tensor.strides(), tensor.dtype().itemsize());
-}
-
-// Bypasses the dispatcher, so no observer sees it.
-at::Tensor host_like(const at::Tensor& tensor) {
-    return at::Tensor(
-        at::detail::empty_strided_cpu(tensor.sizes(), tensor.strides(), tensor.scalar_type()));
+bool is_integral(const at::Tensor& tensor) {
+    return c10::isIntegralType(tensor.scalar_type(), /*includeBool=*/true);
 }
 
 bool is_small(const at::Tensor& tensor) {
     return tensor.numel() <= kMaxElements && span_bytes(tensor) <= kMaxElements * 8;
 }
+
+// Whether the host may compute with a larger tensor, too, if an input of the operator follows from
+// the experts that tokens choose (Note [Routing]).
+bool may_be_routed(const at::Tensor& tensor) {
+    return routing_is_assumed() &&
+           tensor.numel() <= (is_integral(tensor) ? kMaxRoutedIntegers : kMaxRoutedFloats) &&
+           span_bytes(tensor) <= kMaxRoutedIntegers * 8;
+}
+
+bool is_exact(const at::Tensor& tensor) {
+    return device_values()->read(tensor.data_ptr(), span_bytes(tensor), nullptr) == kExact;
+}
+
+bool is_computable(const at::Tensor& tensor) {
+    return is_small(tensor) || (may_be_routed(tensor) && (is_integral(tensor) || is_exact(tensor)));
+}
+
+// What is known of the device tensors among the inputs of an operator.
+struct Inputs {
+    bool are_computable = true;
+    bool are_small = true;
+    bool are_zero = true;
+    bool has_tensors = false;
+    bool is_chosen = false;
+
+    void add(const at::Tensor& tensor) {
+        has_tensors = true;
+        are_computable = are_computable && is_computable(tensor);
+        are_small = are_small && is_small(tensor);
+        if (are_computable && routing_is_assumed() && tensor.numel() != 0) {
+            const int origin = device_values()->origin(tensor.data_ptr(), span_bytes(tensor));
+            is_chosen = is_chosen || (origin & kChosenValues) != 0;
+            are_zero = are_zero && (origin & kZeroValues) != 0;
+        }
+    }
+    // Large inputs are computed with if a choice is among them; zeros are what a choice is
+    // scattered into.
+    bool may_compute() const { return are_computable && (are_small || is_chosen || are_zero); }
+};
 
 class IgnoreWarnings : public c10::WarningHandler {
 public:
@@ -72,17 +98,12 @@ class InsideTorch {
     c10::WarningUtils::WarningHandlerGuard quiet_{&ignore_};
 };
 
-bool is_traced() {
-    constexpr c10::DispatchKeySet kModes({c10::DispatchKey::PythonTLSSnapshot,
-                                          c10::DispatchKey::FuncTorchDynamicLayerFrontMode,
-                                          c10::DispatchKey::Functionalize});
-    return c10::impl::tls_local_dispatch_key_set().included_.has_any(kModes);
-}
-
 // Replaces device tensors in an argument by host tensors with their contents.
 class HostArguments {
 public:
-    HostArguments(const OperatorInfo& info, OperatorCall* call) : info_(info), call_(call) {}
+    // takes_large: with large tensors, too.
+    HostArguments(const OperatorInfo& info, bool takes_large, OperatorCall* call)
+        : info_(info), takes_large_(takes_large), call_(call) {}
 
     bool may_compute = true;
     bool has_tensors = false;
@@ -131,7 +152,7 @@ private:
         }
         has_tensors = true;
         const size_t bytes = span_bytes(tensor);
-        if (!is_small(tensor)) {
+        if (!is_computable(tensor) || (!is_small(tensor) && !takes_large_)) {
             may_compute = false;
             if (access.writes) {
                 device_values()->forget(tensor.data_ptr(), bytes);
@@ -141,12 +162,14 @@ private:
         element_count = std::max(element_count, tensor.numel());
         Snapshot snapshot{tensor.data_ptr(), bytes, host_like(tensor), false, false, access.writes};
         if (bytes != 0) {
-            std::memset(snapshot.on_host.data_ptr(), 0, bytes);
+            if (is_small(tensor) || !is_exact(tensor)) {
+                std::memset(snapshot.on_host.data_ptr(), 0, bytes);
+            }
             const int known = read(tensor, &snapshot);
             may_compute = may_compute && known >= 0;
             call_->is_left_alone = call_->is_left_alone || known == kBeingDelivered;
             snapshot.is_known = known > 0;
-            snapshot.is_exact = known == 2;
+            snapshot.is_exact = known == kExact;
         } else {
             snapshot.is_exact = true;
         }
@@ -168,14 +191,30 @@ private:
     }
 
     const OperatorInfo& info_;
+    bool takes_large_;
     OperatorCall* call_;
 };
+
+// The host counts only floating-point numbers into a histogram; a device counts integers, too.
+void call_on_host(const OperatorInfo& info, torch::jit::Stack* stack) {
+    const bool counts_integers =
+        info.name == "aten::histc" &&
+        c10::isIntegralType(stack->front().toTensor().scalar_type(), /*includeBool=*/false);
+    if (!counts_integers) {
+        info.handle->callBoxed(*stack);
+        return;
+    }
+    const at::ScalarType type = stack->front().toTensor().scalar_type();
+    stack->front() = stack->front().toTensor().to(at::kDouble);
+    info.handle->callBoxed(*stack);
+    stack->front() = stack->front().toTensor().to(type);
+}
 
 void compute(const OperatorInfo& info, OperatorCall* call) {
     const InsideTorch inside;
     try {
         call->results = std::move(call->arguments);
-        info.handle->callBoxed(call->results);
+        call_on_host(info, &call->results);
         call->is_computed = true;
     } catch (const std::exception&) {
         // The host has no such kernel, or it refuses the values: outputs read as zero.
@@ -184,20 +223,29 @@ void compute(const OperatorInfo& info, OperatorCall* call) {
     call->arguments.clear();
 }
 
-// The number of elements found, or a bool result.
-int64_t read_result(const torch::jit::Stack& results) {
+// The number that the operator reads from the device: of elements found, or a bool result.
+int64_t read_result(const OperatorInfo& info, const torch::jit::Stack& results) {
     if (!results.empty() && results.front().isBool()) {
         return results.front().toBool() ? 1 : 0;
     }
     const bool has_tensor = !results.empty() && results.front().isTensor();
-    return has_tensor && results.front().toTensor().dim() > 0 ? results.front().toTensor().size(0)
-                                                              : kUnknownResult;
+    if (!has_tensor || results.front().toTensor().dim() == 0) {
+        return kUnknownResult;
+    }
+    // bincount reads the largest number, one less than the bins.
+    const int64_t size = results.front().toTensor().size(0);
+    return info.name == "aten::bincount" ? size - 1 : size;
 }
 
-void write_values(const at::Tensor& device, const at::Tensor& host, bool is_exact) {
+int kind_of_results(const OperatorCall& call) {
+    return (call.is_exact ? kExactValues : kDerivedValues) |
+           (call.is_chosen ? kChosenValues : kDerivedValues);
+}
+
+void write_values(const at::Tensor& device, const at::Tensor& host, const OperatorCall& call) {
     const InsideTorch inside;
     at::Tensor values = host;
-    if (!is_exact && values.is_floating_point()) {
+    if (!call.is_exact && values.is_floating_point()) {
         values = values.nan_to_num(0, 0, 0);
     }
     const size_t bytes = span_bytes(device);
@@ -208,7 +256,15 @@ void write_values(const at::Tensor& device, const at::Tensor& host, bool is_exac
         same.copy_(values);
         values = same;
     }
-    device_values()->write(device.data_ptr(), bytes, values.data_ptr(), is_exact ? 1 : 0);
+    device_values()->write(device.data_ptr(), bytes, values.data_ptr(), kind_of_results(call));
+}
+
+// A large result is computed if it follows from a choice, or may be scattered into or counted with:
+// zeros of another type, and consecutive numbers.
+bool may_hold_result(const at::Tensor& output, const OperatorCall& call) {
+    return output.numel() <= kMaxElements ||
+           (call.is_exact && may_be_routed(output) &&
+            (call.is_chosen || call.is_zero || (call.snapshots.empty() && is_integral(output))));
 }
 
 void update_output(const OperatorCall* call, const at::Tensor& output, const c10::IValue* result) {
@@ -218,9 +274,9 @@ void update_output(const OperatorCall* call, const at::Tensor& output, const c10
     const bool matches = call != nullptr && call->is_computed && result != nullptr &&
                          result->isTensor() && result->toTensor().device().is_cpu() &&
                          result->toTensor().sizes() == output.sizes() &&
-                         !result->toTensor().is_complex() && output.numel() <= kMaxElements;
+                         !result->toTensor().is_complex() && may_hold_result(output, *call);
     if (matches) {
-        write_values(output, result->toTensor(), call->is_exact);
+        write_values(output, result->toTensor(), *call);
     } else {
         device_values()->forget(output.data_ptr(), span_bytes(output));
     }
@@ -242,6 +298,16 @@ void update_outputs(const OperatorCall* call,
     }
 }
 
+// Zeros of any size: a choice may be scattered into them.
+void note_zeros(const std::vector<c10::IValue>& outputs) {
+    for (const c10::IValue& output : outputs) {
+        if (output.isTensor() && is_device_tensor(output.toTensor()) &&
+            output.toTensor().is_non_overlapping_and_dense()) {
+            device_values()->zero(output.toTensor().data_ptr(), span_bytes(output.toTensor()));
+        }
+    }
+}
+
 // Updates or forgets inputs that were written but not returned.
 void update_inputs(const OperatorCall& call) {
     for (const Snapshot& snapshot : call.snapshots) {
@@ -250,7 +316,7 @@ void update_inputs(const OperatorCall& call) {
         }
         if (call.is_computed && snapshot.on_host.numel() != 0) {
             const auto* const bytes = snapshot.on_host.data_ptr();
-            device_values()->write(snapshot.device, snapshot.bytes, bytes, call.is_exact ? 1 : 0);
+            device_values()->write(snapshot.device, snapshot.bytes, bytes, kind_of_results(call));
         } else {
             device_values()->forget(snapshot.device, snapshot.bytes);
         }
@@ -272,16 +338,19 @@ void visit_tensors(c10::ArrayRef<const c10::IValue> inputs, Visit visit) {
     }
 }
 
-// Fast path for the common case: nothing to compute and nothing to wait for.
-bool is_left_to_device(const OperatorInfo& info, c10::ArrayRef<const c10::IValue> inputs) {
-    if (device_values()->may_await_others() != 0) {
-        return false;
-    }
-    bool is_computable = info.may_compute && info.failure_count < kMaxFailures;
+bool host_may_compute(const OperatorInfo& info) {
+    return info.may_compute && info.failure_count < kMaxFailures;
+}
+
+Inputs inspect(const OperatorInfo& info, c10::ArrayRef<const c10::IValue> inputs) {
+    Inputs found;
+    found.are_computable = host_may_compute(info);
     visit_tensors(inputs, [&](const at::Tensor& tensor, size_t) {
-        is_computable = is_computable && (!is_device_tensor(tensor) || is_small(tensor));
+        if (found.are_computable && is_device_tensor(tensor)) {
+            found.add(tensor);
+        }
     });
-    return !is_computable;
+    return found;
 }
 
 void forget_written(const OperatorInfo& info, c10::ArrayRef<const c10::IValue> inputs) {
@@ -298,15 +367,11 @@ bool is_worth_computing(const OperatorInfo& info,
     const bool knows_one = std::any_of(call.snapshots.begin(),
                                        call.snapshots.end(),
                                        [](const Snapshot& snapshot) { return snapshot.is_known; });
-    return host.may_compute && info.may_compute && info.failure_count < kMaxFailures &&
+    return host.may_compute && host_may_compute(info) &&
            (knows_one || !host.has_tensors || host.element_count <= kMaxUnknownElements);
 }
 
 }  // namespace
-
-bool has_known_sizes(const at::Tensor& tensor) {
-    return !tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides();
-}
 
 std::unique_ptr<OperatorCall> begin_operator(const OperatorInfo& info,
                                              c10::ArrayRef<const c10::IValue> inputs,
@@ -314,12 +379,19 @@ std::unique_ptr<OperatorCall> begin_operator(const OperatorInfo& info,
     if (!info.is_leaf || is_traced() || device_values()->is_capturing() != 0) {
         return nullptr;
     }
-    if (is_left_to_device(info, inputs)) {
+    if (info.makes_zeros && routing_is_assumed()) {
+        return nullptr;
+    }
+    const Inputs found = inspect(info, inputs);
+    // The common case: nothing to compute and nothing to wait for.
+    if (!found.may_compute() && device_values()->may_await_others() == 0) {
         forget_written(info, inputs);
         return nullptr;
     }
     auto call = std::make_unique<OperatorCall>();
-    HostArguments host(info, call.get());
+    call->is_chosen = found.is_chosen;
+    call->is_zero = found.has_tensors && found.are_zero;
+    HostArguments host(info, found.may_compute(), call.get());
     call->arguments.reserve(inputs.size());
     for (size_t i = 0; i < inputs.size(); ++i) {
         call->arguments.push_back(host.take(inputs[i], i));
@@ -332,7 +404,7 @@ std::unique_ptr<OperatorCall> begin_operator(const OperatorInfo& info,
     } else if (info.reads_result) {
         compute(info, call.get());
         if (running != nullptr && call->is_computed && call->is_exact) {
-            running->exact_result = read_result(call->results);
+            running->exact_result = read_result(info, call->results);
         }
     }
     return call;
@@ -341,17 +413,17 @@ std::unique_ptr<OperatorCall> begin_operator(const OperatorInfo& info,
 void end_operator(const OperatorInfo& info,
                   OperatorCall* call,
                   const std::vector<c10::IValue>& outputs) {
-    const auto is_small = [](const c10::IValue& output) {
+    const auto fits = [call](const c10::IValue& output) {
         if (!output.isTensor() || !output.toTensor().defined()) {
             return true;
         }
-        return has_known_sizes(output.toTensor()) && output.toTensor().numel() <= kMaxElements;
+        return has_known_sizes(output.toTensor()) && may_hold_result(output.toTensor(), *call);
     };
     if (call != nullptr && call->is_left_alone) {
         return;
     }
     const bool computes = call != nullptr && !call->arguments.empty() &&
-                          std::all_of(outputs.begin(), outputs.end(), is_small);
+                          std::all_of(outputs.begin(), outputs.end(), fits);
     if (computes) {
         compute(info, call);
     }
@@ -361,6 +433,9 @@ void end_operator(const OperatorInfo& info,
     for (size_t i = 0; i < outputs.size(); ++i) {
         const bool has_result = call != nullptr && i < call->results.size();
         update_outputs(call, outputs[i], has_result ? &call->results[i] : nullptr);
+    }
+    if (info.makes_zeros && routing_is_assumed()) {
+        note_zeros(outputs);
     }
 }
 

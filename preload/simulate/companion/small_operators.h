@@ -31,14 +31,12 @@ struct OperatorCall : at::ObserverContext {
     torch::jit::Stack results;
     bool is_exact = true;
     bool is_computed = false;
+    bool is_chosen = false;  // an input follows from the experts that tokens choose
+    bool is_zero = false;    // all inputs are zeros of a fill
     // Other ranks have not yet delivered an input. The contents of its outputs are forgotten before
     // it runs; a copy on the device also copies the pending delivery.
     bool is_left_alone = false;
 };
-
-// Whether the tensor has sizes as numbers. Dynamic shapes of torch.compile are symbols, and asking
-// for their numbers throws.
-bool has_known_sizes(const at::Tensor& tensor);
 
 // Call before the operator runs. Returns nullptr if end_operator() is not needed.
 std::unique_ptr<OperatorCall> begin_operator(const OperatorInfo& info,

@@ -256,6 +256,8 @@ def assume(where: str, value: float | bool | str) -> Assumption:
     happens. ``peakline run --assume WHERE=VALUE`` does the same from outside the program.
     """
     rule = f"{where}={value}"
+    if where == assumptions.ROUTING:
+        raise ValueError(f"a routing holds for a whole run: peakline run --assume {rule}")
     if problem := assumptions.problem_of(rule):
         raise ValueError(problem)
     with contextlib.suppress(RecorderError):

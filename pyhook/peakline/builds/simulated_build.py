@@ -187,9 +187,11 @@ def _compile_companion(torch: TorchInstallation, into: Path) -> None:
     names = (
         "blocks",
         "companion",
+        "device_tensors",
         "guessed_reads",
         "operator_info",
         "operator_results",
+        "routing",
         "small_operators",
     )
     sources = [folder / f"{name}.cpp" for name in names]

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from peakline.api import assumptions
 from peakline.base.engine import recorder
 from peakline.builds.native_build import (
     NATIVE_FOLDER,
@@ -177,7 +178,8 @@ def _set_simulation(plan: Plan, options: RunOptions, torch: TorchInstallation) -
     plan.environment.setdefault("TORCHINDUCTOR_CACHE_DIR", str(tuned))
     if options.assume:
         given = plan.environment.get("PEAKLINE_ASSUME", "")
-        plan.environment["PEAKLINE_ASSUME"] = "\n".join(filter(None, [given, *options.assume]))
+        rules = map(assumptions.with_whole_path, options.assume)
+        plan.environment["PEAKLINE_ASSUME"] = "\n".join(filter(None, [given, *rules]))
     if options.max_value_reads is not None:
         plan.environment["PEAKLINE_MAX_VALUE_READS"] = str(options.max_value_reads)
     if options.blank_weights:

@@ -130,4 +130,5 @@ def _read_lines(notes: Path) -> Iterator[str]:
     if sizes:
         yield "Tensors of these sizes are empty here: a real run needs more memory"
     if counts:
-        yield "Give real values: run without --no-record, with --assume FILE:LINE=VALUE"
+        yield "Give real values: run without --no-record, with --assume FILE:LINE=VALUE,"
+        yield "the tokens of experts with --assume routing=balanced"

@@ -87,9 +87,14 @@ std::string value_reads_text(const std::vector<ValueReadRow>& reads, const PathD
     if (reads.empty()) {
         return {};
     }
+    const bool all_are_assumed = std::all_of(
+        reads.begin(), reads.end(), [](const ValueReadRow& row) { return row.is_assumed; });
     std::string text =
-        "\nThe program read these values from the GPU; simulated, they were taken as 0. Give real "
-        "ones with --assume FILE:LINE=VALUE (either line of a row):\n";
+        all_are_assumed
+            ? "\nThe program read these values from the GPU:\n"
+            : "\nThe program read these values from the GPU; simulated, they were taken as 0. Give "
+              "real ones with --assume FILE:LINE=VALUE (either line of a row), the tokens of "
+              "experts with --assume routing=balanced:\n";
     size_t count = 0;
     for (const ValueReadRow& row : reads) {
         if (may_change_memory(row) && ++count <= kRowsShown) {

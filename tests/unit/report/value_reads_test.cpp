@@ -30,7 +30,8 @@ TEST_CASE("values that do not exist are listed by line, the most harmful first",
     CHECK(
         text ==
         "\nThe program read these values from the GPU; simulated, they were taken as 0. Give real "
-        "ones with --assume FILE:LINE=VALUE (either line of a row):\n"
+        "ones with --assume FILE:LINE=VALUE (either line of a row), the tokens of experts with "
+        "--assume routing=balanced:\n"
         "  /p/train.py:5 (step)  aten::nonzero  2 times  a size: tensors made of it have the "
         "wrong size\n"
         "  /p/train.py:6 (step)  aten::_unique2  1 time  a size: tensors made of it have the "

@@ -78,12 +78,29 @@ SIMGPU_API int peakline_sim_read_values(const void* device, size_t bytes, void* 
     return known.exact_bytes == bytes ? 2 : known.bytes != 0 ? 1 : 0;
 }
 
-SIMGPU_API void peakline_sim_write_values(void* device,
-                                          size_t bytes,
-                                          const void* host,
-                                          int is_exact) {
+SIMGPU_API void peakline_sim_write_values(void* device, size_t bytes, const void* host, int kind) {
+    simgpu::Content content;
+    content.is_exact = (kind & 1) != 0;
+    content.is_chosen = (kind & 2) != 0;
     const auto lock = World::instance().lock();
-    Contents::instance().note(reinterpret_cast<uintptr_t>(device), host, bytes, is_exact != 0);
+    Contents::instance().note_computed(reinterpret_cast<uintptr_t>(device), host, bytes, content);
+}
+
+SIMGPU_API void peakline_sim_zero_values(void* device, size_t bytes) {
+    const auto lock = World::instance().lock();
+    Contents::instance().note_zeros(reinterpret_cast<uintptr_t>(device), bytes);
+}
+
+SIMGPU_API int peakline_sim_values_origin(const void* device, size_t bytes) {
+    const auto lock = World::instance().lock();
+    const Contents::Origin origin =
+        Contents::instance().origin(reinterpret_cast<uintptr_t>(device), bytes);
+    return (origin.is_chosen ? 2 : 0) + (origin.is_zero ? 4 : 0);
+}
+
+SIMGPU_API void peakline_sim_keep_large_values(void) {
+    const auto lock = World::instance().lock();
+    Contents::instance().keep_large();
 }
 
 SIMGPU_API void peakline_sim_forget_values(void* device, size_t bytes) {

@@ -34,14 +34,20 @@ SIMGPU_API peakline_sim_read_listener peakline_sim_get_read_listener(void);
 // own temporary memory, so known contents of these addresses belong to an earlier block.
 SIMGPU_API void peakline_sim_set_operator(int launches_are_reported, int reads_are_guessed);
 
-// Copies known contents of device memory; leaves unknown bytes unchanged. Returns 2 if all are
-// exact, 1 if some are known or derived from zeros, 0 if none is known, -1 if it is not device
-// memory in use, -2 if another rank has yet to deliver them.
+// Copies known contents of device memory; leaves unknown bytes unchanged. `host` may be null.
+// Returns 2 if all are exact, 1 if some are known or derived from zeros, 0 if none is known, -1 if
+// it is not device memory in use, -2 if another rank has yet to deliver them.
 SIMGPU_API int peakline_sim_read_values(const void* device, size_t bytes, void* host);
-SIMGPU_API void peakline_sim_write_values(void* device,
-                                          size_t bytes,
-                                          const void* host,
-                                          int is_exact);
+// kind: 1 if they are exact, plus 2 if they were chosen by the companion or follow from such
+// values.
+SIMGPU_API void peakline_sim_write_values(void* device, size_t bytes, const void* host, int kind);
+// The device filled this memory with zeros.
+SIMGPU_API void peakline_sim_zero_values(void* device, size_t bytes);
+// Returns 2 if some of the known contents were chosen, plus 4 if all are zeros of a fill.
+SIMGPU_API int peakline_sim_values_origin(const void* device, size_t bytes);
+// From now on values that the companion writes, and zeros, are remembered at any size; at first
+// only up to 256 KiB.
+SIMGPU_API void peakline_sim_keep_large_values(void);
 SIMGPU_API void peakline_sim_forget_values(void* device, size_t bytes);
 // The framework's allocator handed out a block of its memory.
 SIMGPU_API void peakline_sim_begin_block(void* device, size_t bytes);

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from peakline.api.assumptions import with_whole_path
 from peakline.base.device_names import highest_peak
 from peakline.base.engine import report_engine
 from peakline.base.faults import failing_alone
@@ -149,7 +150,9 @@ def report_unmatched(paths: list[Path], rules: Sequence[str]) -> None:
     """Report the rules of --assume that matched no value, and the values that a rule can match."""
     traces = [report_engine().Trace(str(path)) for path in paths]
     matched = {key for trace in traces for key in trace.info()["meta"]}
-    unmatched = [rule for rule in rules if f"assumption_matched {rule}" not in matched]
+    unmatched = [
+        rule for rule in rules if f"assumption_matched {with_whole_path(rule)}" not in matched
+    ]
     if not unmatched or not traces:
         return
     for rule in unmatched:

@@ -23,7 +23,8 @@ def add_simulation_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="WHERE=VALUE",
         help="Use this value for reads from the simulated GPU at FILE:LINE or by an OPERATOR"
         " (nonzero, masked_select, unique, item): a number, or for sizes a fraction (0.25) of"
-        " the searched elements",
+        " the searched elements. routing=balanced, routing=worst or routing=measured:FILE: the"
+        " experts that tokens choose",
     )
     parser.add_argument(
         "--max-value-reads",

@@ -12,7 +12,18 @@
 namespace simgpu {
 namespace {
 
-constexpr size_t kMaxPieceBytes = 64u << 20;  // all pieces together
+constexpr size_t kMaxSmallBytes = 64u << 20;  // all pieces together
+constexpr size_t kMaxLargeBytes = size_t{8} << 30;
+
+// All zeros share it: a training step fills hundreds of tensors, and copies would evict its caches.
+const std::shared_ptr<Content>& zeros() {
+    static const auto* const shared = [] {
+        auto content = std::make_shared<Content>();
+        content->bytes.resize(kMaxKnownBytes);
+        return new std::shared_ptr<Content>(std::move(content));
+    }();
+    return *shared;
+}
 
 }  // namespace
 
@@ -54,7 +65,7 @@ void Contents::add(uintptr_t start, Piece piece) {
     if (piece.bytes == 0) {
         return;
     }
-    piece_bytes_ += piece.bytes;
+    bytes_like(piece) += piece.bytes;
     pieces_[start] = std::move(piece);
 }
 
@@ -73,7 +84,7 @@ void Contents::forget(uintptr_t start, size_t bytes) {
             ++after;
             continue;
         }
-        piece_bytes_ -= piece.bytes;
+        bytes_like(piece) -= piece.bytes;
         after = pieces_.erase(after);
         if (piece_start < start) {
             add(piece_start, piece.part(0, start - piece_start));
@@ -129,41 +140,58 @@ void Contents::forget_pointed_at(uintptr_t address) {
             return;
         }
         next = piece->first + piece->second.bytes;
-        piece_bytes_ -= piece->second.bytes;
+        bytes_like(piece->second) -= piece->second.bytes;
     }
 }
 
-bool Contents::make_room(uintptr_t to, size_t bytes) {
-    forget(to, bytes);
-    if (bytes > kMaxKnownBytes) {
-        return false;
+size_t& Contents::bytes_like(const Piece& piece) {
+    if (piece.content == zeros()) {
+        return zero_bytes_;
     }
-    if (piece_bytes_ > kMaxPieceBytes) {
+    return piece.content->bytes.size() > kMaxKnownBytes ? large_bytes_ : small_bytes_;
+}
+
+void Contents::make_room(uintptr_t to, size_t bytes) {
+    forget(to, bytes);
+    if (small_bytes_ > kMaxSmallBytes || large_bytes_ > kMaxLargeBytes) {
         forget_all();
     }
-    return true;
 }
 
-void Contents::note(uintptr_t to, const void* from, size_t bytes, bool is_exact) {
-    if (!make_room(to, bytes)) {
-        return;
+void Contents::note_upload(uintptr_t to, const void* from, size_t bytes) {
+    if (bytes > kMaxKnownBytes) {
+        forget(to, bytes);
+    } else {
+        note(to, from, bytes, Content{});
     }
+}
+
+void Contents::note_computed(uintptr_t to, const void* from, size_t bytes, const Content& kind) {
+    if (bytes > kMaxKnownBytes && !keeps_large_) {
+        forget(to, bytes);
+    } else {
+        note(to, from, bytes, kind);
+    }
+}
+
+void Contents::note(uintptr_t to, const void* from, size_t bytes, const Content& kind) {
+    make_room(to, bytes);
     const auto* const start = static_cast<const unsigned char*>(from);
     auto content = std::make_shared<Content>();
     content->bytes.assign(start, start + bytes);
-    content->is_exact = is_exact;
+    content->is_exact = kind.is_exact;
+    content->is_chosen = kind.is_chosen;
     add(to, {std::move(content), 0, bytes, launch_count_});
 }
 
 void Contents::note_zeros(uintptr_t to, size_t bytes) {
-    // Shared by all: a training step fills hundreds of tensors, and copies would evict its caches.
-    static const auto zeros = [] {
-        auto content = std::make_shared<Content>();
-        content->bytes.resize(kMaxKnownBytes);
-        return content;
-    }();
-    if (make_room(to, bytes)) {
-        add(to, {zeros, 0, bytes, launch_count_});
+    if (bytes > kMaxKnownBytes && !keeps_large_) {
+        forget(to, bytes);
+        return;
+    }
+    make_room(to, bytes);
+    for (size_t done = 0; done < bytes; done += kMaxKnownBytes) {
+        add(to + done, {zeros(), 0, std::min(bytes - done, kMaxKnownBytes), launch_count_});
     }
 }
 
@@ -191,7 +219,7 @@ void Contents::promise(uintptr_t to, size_t bytes, std::shared_ptr<Content> cont
 
 void Contents::forget_all() {
     pieces_.clear();
-    piece_bytes_ = 0;
+    small_bytes_ = large_bytes_ = 0;
 }
 
 Contents::Known Contents::read(void* to, uintptr_t from, size_t bytes) const {
@@ -199,14 +227,28 @@ Contents::Known Contents::read(void* to, uintptr_t from, size_t bytes) const {
     for (const Overlap& overlap : overlaps(from, bytes)) {
         const Content& content = *overlap.piece->content;
         if (is_readable(*overlap.piece)) {
-            std::memcpy(static_cast<char*>(to) + (overlap.start - from),
-                        content.bytes.data() + overlap.offset_bytes,
-                        overlap.bytes);
+            if (to != nullptr) {
+                std::memcpy(static_cast<char*>(to) + (overlap.start - from),
+                            content.bytes.data() + overlap.offset_bytes,
+                            overlap.bytes);
+            }
             known.bytes += overlap.bytes;
             known.exact_bytes += content.is_exact ? overlap.bytes : 0;
         }
     }
     return known;
+}
+
+Contents::Origin Contents::origin(uintptr_t from, size_t bytes) const {
+    Origin origin;
+    size_t zero_bytes = 0;
+    for (const Overlap& overlap : overlaps(from, bytes)) {
+        const std::shared_ptr<Content>& content = overlap.piece->content;
+        origin.is_chosen = origin.is_chosen || content->is_chosen;
+        zero_bytes += content == zeros() && is_readable(*overlap.piece) ? overlap.bytes : 0;
+    }
+    origin.is_zero = zero_bytes == bytes;
+    return origin;
 }
 
 bool Contents::collect(uintptr_t from, size_t bytes, unsigned char* to) const {

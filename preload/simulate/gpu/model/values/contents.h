@@ -15,22 +15,24 @@ namespace simgpu {
 
 struct Operation;
 
-// Uploads and contributions above this size are not remembered.
+// Uploads and contributions above this size are not remembered; computed values are, if the
+// companion asks for it.
 inline constexpr size_t kMaxKnownBytes = 256u << 10;
 
 struct Content {
     std::vector<unsigned char> bytes;      // empty: unknown after all
     std::shared_ptr<Operation> operation;  // the collective that delivers it, if any
     bool is_exact = true;                  // false: computed from values that were taken as zero
+    bool is_chosen = false;                // the companion chose it, or computed it from a choice
 };
 
 class Contents {
 public:
     static Contents& instance();
 
-    void note_upload(uintptr_t to, const void* from, size_t bytes) { note(to, from, bytes, true); }
-    // Notes an upload; is_exact as in Content.
-    void note(uintptr_t to, const void* from, size_t bytes, bool is_exact);
+    void note_upload(uintptr_t to, const void* from, size_t bytes);
+    // Notes values that the companion computed. Only `is_exact` and `is_chosen` of `kind` are read.
+    void note_computed(uintptr_t to, const void* from, size_t bytes, const Content& kind);
     void note_zeros(uintptr_t to, size_t bytes);
     void note_copy(uintptr_t to, uintptr_t from, size_t bytes);
     // A collective will deliver this content to the address.
@@ -52,13 +54,21 @@ public:
 
     // From now on the companion reports the outputs of every operator, so uploads outlive launches.
     void trust_uploads() { uploads_are_trusted_ = true; }
+    // From now on computed values and zeros are remembered at any size.
+    void keep_large() { keeps_large_ = true; }
 
     struct Known {
         size_t bytes = 0;        // known bytes of the range; the others read as zero
         size_t exact_bytes = 0;  // the exact ones of these
     };
-    // Copies the contents that the host may see; leaves the rest of `to` unchanged.
+    // Copies the contents that the host may see; leaves the rest of `to` unchanged. `to` is null:
+    // it only counts.
     Known read(void* to, uintptr_t from, size_t bytes) const;
+    struct Origin {
+        bool is_chosen = false;  // some bytes of the range are
+        bool is_zero = false;    // all bytes of the range were filled with zeros
+    };
+    Origin origin(uintptr_t from, size_t bytes) const;
     // Collects the data that a collective sends. Returns false if a byte of the range is unknown.
     bool collect(uintptr_t from, size_t bytes, unsigned char* to) const;
     // The unfinished collectives that deliver into this range.
@@ -85,17 +95,23 @@ private:
     bool is_readable(const Piece& piece) const;
     std::vector<Overlap> overlaps(uintptr_t start, size_t bytes) const;
     void add(uintptr_t start, Piece piece);
-    // Forgets old contents of the range. Returns false if it is too large to remember.
-    bool make_room(uintptr_t to, size_t bytes);
+    // Forgets old contents of the range, and everything if too much is remembered.
+    void make_room(uintptr_t to, size_t bytes);
+    void note(uintptr_t to, const void* from, size_t bytes, const Content& kind);
+    // Bytes of pieces like this one. Large contents have a limit of their own.
+    size_t& bytes_like(const Piece& piece);
     // The end of the block that contains this address; 0: no block is known.
     uintptr_t block_end(uintptr_t address) const;
 
-    std::map<uintptr_t, Piece> pieces_;  // by device address, never overlapping
-    size_t piece_bytes_ = 0;
+    std::map<uintptr_t, Piece> pieces_;   // by device address, never overlapping
+    size_t small_bytes_ = 0;              // of pieces of contents up to kMaxKnownBytes
+    size_t large_bytes_ = 0;              // of larger ones
+    size_t zero_bytes_ = 0;               // of zeros, which take no memory
     std::map<uintptr_t, size_t> blocks_;  // latest blocks, never overlapping; some were freed
     uint64_t launch_count_ = 0;
     bool uploads_are_trusted_ = false;
     bool has_promised_ = false;
+    bool keeps_large_ = false;
 };
 
 }  // namespace simgpu

@@ -1,0 +1,27 @@
+// Tensors of the device, and the mode of the thread: what the companion may compute with.
+#pragma once
+
+#include <cstddef>
+
+#include <ATen/core/Tensor.h>
+
+namespace peakline::simulated {
+
+// Whether the tensor has sizes as numbers. Dynamic shapes of torch.compile are symbols, and asking
+// for their numbers throws.
+bool has_known_sizes(const at::Tensor& tensor);
+
+// Whether it is a plain tensor on the device: not a subclass, not lazy, not sparse.
+bool is_device_tensor(const at::Tensor& tensor);
+
+// From its first element to its last.
+size_t span_bytes(const at::Tensor& tensor);
+
+// A tensor on the host with these sizes and strides, made without the dispatcher: no observer sees
+// it. Its contents are undefined.
+at::Tensor host_like(const at::Tensor& tensor);
+
+// Whether this thread traces operators instead of running them.
+bool is_traced();
+
+}  // namespace peakline::simulated

@@ -1,0 +1,23 @@
+// The experts that tokens choose in a mixture of experts, from `--assume routing=...`.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <ATen/core/ivalue.h>
+
+#include "operator_info.h"
+
+namespace peakline::simulated {
+
+// Whether the user assumed a routing. Reads PEAKLINE_ASSUME once.
+bool routing_is_assumed();
+
+// The number of experts if the operator that begins lets tokens choose among experts whose scores
+// are unknown, else 0. Always 0 without an assumed routing.
+int64_t expert_count(const OperatorInfo& info, c10::ArrayRef<const c10::IValue> inputs);
+
+// Makes the assumed choice the contents of the indices that the operator returned.
+void choose_experts(int64_t expert_count, const std::vector<c10::IValue>& outputs);
+
+}  // namespace peakline::simulated
