@@ -102,15 +102,25 @@ PyObject* trace_summary_data(PyObject* object, PyObject* args, PyObject* kwargs)
     return data;
 }
 
-// outline(**options)
-PyObject* trace_outline(PyObject* object, PyObject* args, PyObject* kwargs) {
+// A report that no command prints.
+PyObject* unprinted(
+    PyObject* object, PyObject* args, PyObject* kwargs, const char* name, MakeReport* make) {
     TraceObject* self = as_trace(object);
-    PyObject* named =
-        PyArg_ParseTuple(args, ":outline") != 0 ? Py_BuildValue("(s)", "outline") : nullptr;
+    PyObject* named = PyArg_ParseTuple(args, "") != 0 ? Py_BuildValue("(s)", name) : nullptr;
     ReportCall call;
     const bool parsed = named != nullptr && is_open(self) && parse_call(named, kwargs, &call);
     Py_XDECREF(named);
-    return parsed ? run_report(self, call, make_outline) : nullptr;
+    return parsed ? run_report(self, call, make) : nullptr;
+}
+
+// outline(**options)
+PyObject* trace_outline(PyObject* object, PyObject* args, PyObject* kwargs) {
+    return unprinted(object, args, kwargs, "outline", make_outline);
+}
+
+// step_levels(**options)
+PyObject* trace_step_levels(PyObject* object, PyObject* args, PyObject* kwargs) {
+    return unprinted(object, args, kwargs, "step_levels", make_step_levels);
 }
 
 // stored_outline()
@@ -243,6 +253,10 @@ PyMethodDef g_trace_methods[] = {
      "The parts of the table or the summary on a terminal, as a dictionary of texts."},
     {"report", as_method(trace_report), kKeywords, "Any report by its name, as text or as JSON."},
     {"outline", as_method(trace_outline), kKeywords, "The data that compares runs: JSON."},
+    {"step_levels",
+     as_method(trace_step_levels),
+     kKeywords,
+     "The levels by step, to lay runs over each other: JSON."},
     {"stored_outline",
      trace_stored_outline,
      METH_NOARGS,

@@ -39,6 +39,8 @@ MakeReport make_map, make_fragmentation;
 MakeReport make_timeline_report;
 // The JSON of outline_report.h.
 MakeReport make_outline;
+// The JSON of step_levels_report.h.
+MakeReport make_step_levels;
 
 // Returns the report of this name: "table", "phases", ... Throws TraceError with a list of the
 // names when there is none.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from peakline.base.sizes import size_of  # noqa: E402
 from peakline.pages import plots  # noqa: E402
 from peakline.pages.categories import category_colours, stacking_order  # noqa: E402
 from peakline.pages.data import read_page  # noqa: E402
+from peakline.pages.step_levels import StepLevels, axis_of  # noqa: E402
 
 SVG_TEXT = "{http://www.w3.org/2000/svg}text"
 
@@ -78,6 +80,7 @@ def test_the_bars_are_those_of_the_table(run: Run) -> None:
         ("modules", "svg"),
         ("ranks", "svg"),
         ("growth", "svg"),
+        ("compare", "svg"),
         ("card", "svg"),
     ],
 )
@@ -85,7 +88,7 @@ def test_every_kind_is_a_file_of_its_format(
     lab: Lab, run: Run, tmp_path: Path, kind: str, form: str
 ) -> None:
     output = tmp_path / f"figure.{form}"
-    files = [str(run.trace)] * (2 if kind == "ranks" else 1)
+    files = [str(run.trace)] * (2 if kind in ("ranks", "compare") else 1)
     made = lab.peakline("plot", "--kind", kind, *files, "-o", str(output), "--title", "A title")
     assert made.returncode == 0, made.stderr
     assert made.stdout == f"Wrote {output}\n"
@@ -125,6 +128,31 @@ def test_the_line_of_growth_is_what_steps_leave(run: Run) -> None:
         assert level == table["total_bytes"]
 
 
+def test_two_runs_over_each_other_are_the_levels_of_the_engine(run: Run) -> None:
+    data = json.loads(engine.Trace(str(run.trace)).step_levels())
+    fewer = data | {"end_step": data["end_step"] - 1, "steps": data["steps"][:-1]}
+    fewer["peaks"] = [peak // 2 for peak in data["peaks"][data["parts_per_step"] :]]
+    fewer["changes"] = [data["changes"][0] + data["changes"][1], *data["changes"][2:]]
+    figure, axes = plt.subplots()
+    plots.draw_runs(axes, [("a", StepLevels(data)), ("b", StepLevels(fewer))])
+    first, second = ([float(y) for y in line.get_ydata()] for line in axes.lines)
+    title = axes.get_title(loc="left")
+    plt.close(figure)
+    assert first[::2] == data["peaks"]
+    assert [y for y in second[:-1:2] if not math.isnan(y)][:10] == fewer["peaks"][:10]
+    assert any(math.isnan(y) for y in second)
+    gaps = []
+    for slot in axis_of([StepLevels(fewer)]):
+        ranges = StepLevels(data).range_of(slot), StepLevels(fewer).range_of(slot)
+        before, after = (
+            max(one.peaks_of(number))
+            for one, number in zip((StepLevels(data), StepLevels(fewer)), ranges, strict=True)
+        )
+        gaps.append(after - before)
+    widest = max(gaps, key=abs)
+    assert title.startswith(f"{'+' if widest > 0 else ''}{size_of(widest)} in ")
+
+
 def test_bad_use_says_what_to_do(lab: Lab, run: Run, tmp_path: Path) -> None:
     def refused(*words: str) -> str:
         result: Any = lab.peakline("plot", *words)
@@ -133,7 +161,8 @@ def test_bad_use_says_what_to_do(lab: Lab, run: Run, tmp_path: Path) -> None:
 
     trace = str(run.trace)
     assert "must end with .png, .svg, .pdf" in refused(trace, "-o", str(tmp_path / "a.jpg"))
-    assert "--kind ranks compares several" in refused(trace, trace)
+    assert "--kind ranks and compare draw several" in refused(trace, trace)
+    assert "give two FILEs or more" in refused("--kind", "compare", trace)
 
 
 def test_colours_and_order_are_those_of_the_page(run: Run) -> None:

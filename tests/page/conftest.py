@@ -35,6 +35,21 @@ def page_file(lab: Lab, run: Run) -> Path:
 
 
 @pytest.fixture(scope="session")
+def rank_runs(lab: Lab) -> list[Run]:
+    """In the order in which they are given: not that of the ranks."""
+    return [lab.once("differs_by_rank.py", environment={"RANK": str(rank)}) for rank in (1, 2, 0)]
+
+
+@pytest.fixture(scope="session")
+def ranks_file(lab: Lab, rank_runs: list[Run]) -> Path:
+    file = lab.folder / "ranks.html"
+    traces = [str(run.trace) for run in rank_runs]
+    result = lab.peakline("html", *traces, "-o", str(file))
+    assert result.returncode == 0, result.stderr
+    return file
+
+
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
     chromium = shutil.which("chromium")

@@ -37,21 +37,6 @@ def signed(text: str) -> int:
     return bytes_of(text.replace("\u2212", "-"))
 
 
-@pytest.fixture(scope="session")
-def rank_runs(lab: Lab) -> list[Run]:
-    """In the order in which they are given: not that of the ranks."""
-    return [lab.once("differs_by_rank.py", environment={"RANK": str(rank)}) for rank in (1, 2, 0)]
-
-
-@pytest.fixture(scope="session")
-def ranks_file(lab: Lab, rank_runs: list[Run]) -> Path:
-    file = lab.folder / "ranks.html"
-    traces = [str(run.trace) for run in rank_runs]
-    result = lab.peakline("html", *traces, "-o", str(file))
-    assert result.returncode == 0, result.stderr
-    return file
-
-
 def opened(show: Show, file: Path, tab: str, **how: Any) -> Shown:
     shown = show(file=file, address=f"#tab={tab}", **how)
     shown.until(f"document.querySelector('#{tab} tbody tr')")

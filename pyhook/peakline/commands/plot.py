@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from peakline._report import Trace
+    from peakline.pages.step_levels import StepLevels
 
 NAME = "plot"
 HELP = "Draw memory, growth, phases or ranks as PNG, SVG or PDF."
@@ -26,9 +27,11 @@ EXAMPLES = (
     "peakline plot --kind lines train.peak -o lines.svg\n"
     "peakline plot --kind growth train.peak -o growth.svg\n"
     "peakline plot --kind card train.peak -o card.png\n"
-    "peakline plot --kind ranks rank*.peak -o ranks.png"
+    "peakline plot --kind ranks rank*.peak -o ranks.png\n"
+    "peakline plot --kind compare before.peak after.peak -o compare.png"
 )
-KINDS = ("timeline", "lines", "growth", "phases", "modules", "ranks", "card")
+KINDS = ("timeline", "lines", "growth", "phases", "modules", "ranks", "compare", "card")
+_OF_SEVERAL = ("ranks", "compare")
 FORMATS = (".png", ".svg", ".pdf")
 
 _WIDTH_INCHES = 7.0
@@ -40,7 +43,7 @@ _DOTS_PER_INCH = 200
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     report_options.add_files(parser)
-    parser.set_defaults(folder_gives=lambda args: ALL if args.kind == "ranks" else HEAVIEST)
+    parser.set_defaults(folder_gives=lambda args: ALL if args.kind in _OF_SEVERAL else HEAVIEST)
     parser.add_argument(
         "--kind", choices=KINDS, default="timeline", help="Draw this (default: timeline)"
     )
@@ -66,8 +69,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the figure."""
-    if len(args.files) > 1 and args.kind != "ranks":
-        raise CommandError(f"--kind {args.kind} draws one trace; --kind ranks compares several")
+    if len(args.files) > 1 and args.kind not in _OF_SEVERAL:
+        raise CommandError(
+            f"--kind {args.kind} draws one trace; --kind ranks and compare draw several"
+        )
+    if len(args.files) < 2 and args.kind == "compare":
+        raise CommandError("--kind compare lays runs over each other: give two FILEs or more")
     output = Path(args.output) if args.output else _beside(args.files[0], args.kind)
     if output.suffix not in FORMATS:
         raise CommandError(f"{output}: the name must end with {', '.join(FORMATS)}")
@@ -143,6 +150,9 @@ def _draw(axes: Axes, args: argparse.Namespace) -> int:
         pages = [(_rank_name(path, one), read_page(one, **options)) for path, one in traces]
         plots.draw_ranks(axes, pages)
         return len(pages)
+    if args.kind == "compare":
+        plots.draw_runs(axes, _runs_by_step(args.files, options))
+        return 0
     trace = _open(args.files[0])
     if args.kind == "timeline":
         plots.draw_timeline(axes, read_page(trace, **options), by_events=args.axis == "events")
@@ -184,3 +194,14 @@ def _rank_name(path: str, trace: Trace) -> str:
 
 def _beside(path: str, kind: str) -> Path:
     return Path(path).with_name(f"{trace_stem(path)}.{kind}.png")
+
+
+def _runs_by_step(files: list[str], options: dict[str, Any]) -> list[tuple[str, StepLevels]]:
+    from peakline.pages.step_levels import StepLevels
+
+    runs = [(path, StepLevels(json.loads(_open(path).step_levels(**options)))) for path in files]
+    units = {run.data["one"]: path for path, run in runs}
+    if len(units) > 1:
+        kinds = " and ".join(f"{path} has {one}s" for one, path in units.items())
+        raise CommandError(f"--kind compare needs steps of one kind: {kinds}")
+    return [(_rank_name(path, _open(path)), run) for path, run in runs]

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from peakline.pages.options import PageOptions
     from peakline.pages.page import DeviceData
 
+_MOST_FILES_BY_STEP = 64
+
 
 def read_devices(path: str, options: PageOptions) -> list[DeviceData]:
     """Return the device with the highest peak, and all others unless one was requested.
@@ -96,6 +98,30 @@ def read_outlines(page: PageOptions) -> list[str]:
 
     with reading_pool(page.files) as pool:
         return list(pool.map(read, page.files))
+
+
+def read_step_levels(page: PageOptions) -> list[str | None]:
+    """Return the levels by step of the first files; None: a trace without events.
+
+    Raises:
+        peakline._report.TraceError: one of them cannot be read; the text names it.
+    """
+    engine = report_engine()
+    from peakline.runs.pool import reading_pool
+
+    options = page.report.copy()
+    options.pop("native", None)
+    files = page.files[:_MOST_FILES_BY_STEP]
+
+    def read(path: str) -> str | None:
+        trace = engine.Trace(path)
+        if not trace.info()["has_events"]:
+            return None
+        levels: str = trace.step_levels(**options)
+        return levels
+
+    with reading_pool(files) as pool:
+        return list(pool.map(read, files))
 
 
 def moved_lines(page: PageOptions) -> list[tuple[str, str]]:

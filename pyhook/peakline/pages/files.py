@@ -11,11 +11,15 @@ from typing import Any
 
 from peakline.base.device_names import is_worth_showing, name_of_device
 from peakline.base.sizes import median_of
+from peakline.pages.step_levels import for_page
 from peakline.runs.compare import Process, compare_rows, process_of
 from peakline.runs.find import Run, grouped
 from peakline.runs.members import Member, member_of
 from peakline.runs.report import compare_run
 from peakline.runs.text import listed_ranks
+
+# Rows at every step take much of a page: of more files it has the levels only.
+_MOST_FILES_WITH_ROWS = 8
 
 
 class _Texts:
@@ -35,13 +39,17 @@ def heaviest(outlines: Sequence[str]) -> int:
 
 
 def files_data(
-    outlines: Sequence[str], shown: int, moved: Sequence[tuple[str, str]] = ()
+    outlines: Sequence[str],
+    shown: int,
+    moved: Sequence[tuple[str, str]] = (),
+    levels: Sequence[str | None] = (),
 ) -> dict[str, Any]:
     """Return the data that the page's script draws: `outlines` are of `_report.Trace.outline()`.
 
     Rows are flat lists: text, bytes, text, bytes, ... `uneven`, by key: text, least, median and
     most bytes of a file, index of the file with the most. `moved`: lines of the first file and
-    their locations in the last one.
+    their locations in the last one. `levels`: of `_report.Trace.step_levels()` for each outline,
+    as far as they were read.
     """
     runs = [json.loads(one) for one in outlines]
     texts = _Texts()
@@ -62,6 +70,12 @@ def files_data(
             entry["given"] = i
             entry["coordinates"] = job.coordinates.get(run["file"], {}) if job else {}
             entry["is_shown"] = i == shown and device["device"] == run["chosen"]["device"]
+            by_step = levels[i] if device is run["chosen"] and i < len(levels) else None
+            entry["by_step"] = (
+                for_page(by_step, texts.number, with_rows=len(runs) <= _MOST_FILES_WITH_ROWS)
+                if by_step
+                else None
+            )
             files.append(entry)
     pairs = [[texts.number(before), texts.number(after)] for before, after in moved]
     return {

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from peakline.base.engine import CommandError
 from peakline.base.files import replacing, trace_stem
@@ -29,7 +29,7 @@ def make_file(options: PageOptions) -> tuple[Path, str]:
         peakline._report.TraceError: a trace cannot be read.
     """
     from peakline.pages import contents
-    from peakline.pages.files import files_data, heaviest
+    from peakline.pages.files import heaviest
     from peakline.pages.page import PageContent, make_page
 
     files = options.files
@@ -45,11 +45,19 @@ def make_file(options: PageOptions) -> tuple[Path, str]:
             is_part=options.is_part,
             grows=growth.sentences,
             leaks=None if options.is_part else growth.leaks,
-            files=files_data(outlines, shown, contents.moved_lines(options)) if outlines else None,
+            files=_files_of(options, outlines, shown) if outlines else None,
         )
         text = make_page(devices, content)
         unfinished.write_bytes(text.encode("utf-8", errors="replace"))
     return output, files[shown]
+
+
+def _files_of(options: PageOptions, outlines: Sequence[str], shown: int) -> dict[str, Any]:
+    from peakline.pages import contents
+    from peakline.pages.files import files_data
+
+    moved = contents.moved_lines(options)
+    return files_data(outlines, shown, moved, contents.read_step_levels(options))
 
 
 def _check(options: PageOptions) -> None:

@@ -14,6 +14,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from peakline.base.output import printable
 from peakline.base.sizes import size_of
 from peakline.pages.categories import category_colours, stacking_order
+from peakline.pages.step_levels import axis_of
 from peakline.pages.summary import step_and_phase
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from peakline.pages.data import PageData
+    from peakline.pages.step_levels import StepLevels
 
 _MOST_COLUMNS = 700  # each column is at least a pixel wide
 _UNITS = ("B", "KB", "MB", "GB", "TB")
@@ -91,6 +93,76 @@ def draw_growth(axes: Axes, page: PageData) -> None:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     _set_bytes(axes, int(levels.max()), "y")
     axes.set_ylim(0, int(levels.max()) * 1.12)
+
+
+def draw_runs(axes: Axes, runs: Sequence[tuple[str, StepLevels]]) -> None:
+    """Draw the levels of runs over each other by step; of two, the title is their widest gap."""
+    levels = [one for _, one in runs]
+    slots = axis_of(levels)
+    colours = list(category_colours().values())
+    most = 1
+    for i, (name, one) in enumerate(runs):
+        at, peaks = _line_of(one, slots)
+        most = max(most, *one.data["peaks"])
+        axes.plot(at, peaks, color=colours[i % len(colours)], label=_name(name), linewidth=1.2)
+    one = levels[0].data["one"]
+    names = ["before", *(str(slot) for slot in slots[1:-1]), "after"]
+    axes.set_xlim(0, len(slots))
+    axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+    axes.xaxis.set_major_formatter(
+        FuncFormatter(lambda x, _: names[int(x)] if 0 <= x < len(names) else "")
+    )
+    axes.set_xlabel("part of the run" if one == "part" else one)
+    _set_bytes(axes, most, "y")
+    axes.set_ylim(0, most * 1.12)
+    axes.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
+    axes.set_title(_widest_gap(runs) if len(runs) == 2 else "", loc="left")
+
+
+def _line_of(run: StepLevels, slots: Sequence[str | int]) -> tuple[list[float], list[float]]:
+    """Return where each part begins and ends, and its peak; NaN where the run has no such step."""
+    at: list[float] = []
+    peaks: list[float] = []
+    width = 1 / run.parts
+    ranges = [run.range_of(slot) for slot in slots]
+    for position, number in enumerate(ranges):
+        if number is None:
+            at.append(position)
+            peaks.append(float("nan"))
+            continue
+        # A range of several steps is drawn over all of them.
+        first = ranges.index(number)
+        count = ranges.count(number)
+        if first != position:
+            continue
+        for part, peak in enumerate(run.peaks_of(number)):
+            at += [first + count * part * width, first + count * (part + 1) * width]
+            peaks += [peak, peak]
+    return at, peaks
+
+
+def _widest_gap(runs: Sequence[tuple[str, StepLevels]]) -> str:
+    """Return "+1.2 GB in step 3, +0.9 GB at train.py:27"."""
+    (_, before), (_, after) = runs
+    widest, name, rows = 0, "", {}
+    for slot in axis_of([before, after]):
+        ranges = before.range_of(slot), after.range_of(slot)
+        if ranges[0] is None or ranges[1] is None:
+            continue
+        gap = max(after.peaks_of(ranges[1])) - max(before.peaks_of(ranges[0]))
+        if abs(gap) > abs(widest):
+            was, now = before.rows(ranges[0], "line"), after.rows(ranges[1], "line")
+            rows = {key: now.get(key, 0) - was.get(key, 0) for key in {*was, *now}}
+            widest = gap
+            name = f"{before.data['one']} {slot}" if isinstance(slot, int) else f"the time {slot}"
+    if not widest:
+        return "The same peak in every step"
+    key = max(rows, key=lambda one: (abs(rows[one]), one))
+    return _name(f"{_signed(widest)} in {name}; {_signed(rows[key])} at {_short(key)}")
+
+
+def _signed(size: int) -> str:
+    return f"{'+' if size > 0 else ''}{size_of(size)}"
 
 
 def _columns(

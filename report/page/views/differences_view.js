@@ -1,11 +1,12 @@
 // @ts-check
-// The tab of differences: the peak of one file against that of another, row by row. The
-// rows sum to the difference of the peaks.
+// The tab of differences: one file over another by step, and the peak of each, or of a step, row by
+// row. The rows sum to the difference of the peaks.
 import { layersOf } from "../data/model.js";
 import { choices } from "../data/choices.js";
 import { byId, make, makeChoice, shortName } from "../elements/dom.js";
 import { bytesOfFile, readFiles } from "./files.js";
 import { formatBytes, formatCount } from "../elements/format.js";
+import { RunsByStep } from "./runs_by_step.js";
 import { fillRows, makeBytes, makeDelta, makePlace, signed } from "../elements/table.js";
 
 /** @typedef {{key: string, before: number, after: number, delta: number, from: string}} DeltaRow */
@@ -18,6 +19,8 @@ export class DifferencesView {
   constructor(model) {
     this.model = model;
     this.drawn = "";
+    /** @type {any} */
+    this.colours = null;
     readFiles()?.then((data) => this.build(data));
   }
 
@@ -37,12 +40,13 @@ export class DifferencesView {
     }
     const keys = Object.keys(this.files[0].rows).flatMap((key) => [key, ...Object.keys(JOINED).filter((one) => JOINED[one].of === key)]);
     tools.append(makeChoice("Rows are", keys.map((key) => [key, this.model.titleOf(key)]), () => this.by, (key) => choices.set("differ", key, "line")));
+    this.runs = new RunsByStep("differences", data);
     this.title = make("h2", "big");
     this.sub = make("p", "sub");
     this.table = make("table", "rows");
     this.note = make("p", "note");
-    byId("differences").replaceChildren(tools, this.title, this.sub, this.table, this.note);
-    this.show();
+    byId("differences").replaceChildren(tools, this.title, this.sub, this.runs.box, this.table, this.note);
+    this.show(this.colours);
   }
 
   get by() {
@@ -72,13 +76,40 @@ export class DifferencesView {
     return /** @type {import("./files.js").FileOfPage} */ ((this.files || []).find((file) => String(file.given) === select.value));
   }
 
-  /** Rows with their differences, the largest first. */
-  rows() {
+  /**
+   * The two files at what is compared: the peak of each, or the highest moment of a step. `range` -1:
+   * the file has no such step.
+   */
+  sides() {
+    const runs = /** @type {RunsByStep} */ (this.runs);
+    const peaks = runs.slot < 0 ? [] : runs.peaksAt(runs.slot);
+    return [this.before, this.after].map((select, i) => {
+      const file = this.fileOf(select);
+      if (!peaks.length) return { file, bytes: file.peak_bytes, levels: null, range: -1 };
+      const { levels, range, peak } = peaks[i];
+      return { file, bytes: peak ? peak.bytes : 0, levels, range };
+    });
+  }
+
+  /**
+   * The bytes of a side by the texts of a key.
+   * @param {ReturnType<DifferencesView["sides"]>[0]} side
+   * @param {string} by
+   * @param {(text: string) => string} nameOf
+   */
+  bytesOf({ file, levels, range }, by, nameOf) {
+    if (!levels) return bytesOfFile(/** @type {import("./files.js").Files} */ (this.data), file, by, nameOf);
+    return range < 0 ? new Map() : levels.rowsAt(range, by, nameOf);
+  }
+
+  /**
+   * Rows with their differences, the largest first.
+   * @param {ReturnType<DifferencesView["sides"]>} sides
+   */
+  rows(sides) {
     const { of, nameOf } = JOINED[this.by] || { of: this.by, nameOf: (/** @type {string} */ text) => text };
-    const data = /** @type {import("./files.js").Files} */ (this.data);
     const moved = this.by === "line" ? this.movedLines() : new Map();
-    const [before, after] = [this.before, this.after].map((select, i) =>
-      bytesOfFile(data, this.fileOf(select), of, (text) => nameOf(i === 0 ? moved.get(text) ?? text : text)));
+    const [before, after] = sides.map((side, i) => this.bytesOf(side, of, (text) => nameOf(i === 0 ? moved.get(text) ?? text : text)));
     const cameFrom = new Map([...moved].map(([from, to]) => [to, from]));
     /** @type {DeltaRow[]} */
     const rows = [...new Set([...before.keys(), ...after.keys()])].map((name) => {
@@ -104,12 +135,12 @@ export class DifferencesView {
   }
 
   fill() {
-    const files = [this.fileOf(this.before), this.fileOf(this.after)];
-    const [before, after] = files.map((file) => file.peak_bytes);
-    const all = this.rows();
+    const sides = this.sides();
+    const [before, after] = sides.map((side) => side.bytes);
+    const all = this.rows(sides);
     const rows = all.filter((row) => row.delta !== 0);
     this.title.textContent = after === before ? "The same peak" : signed(after - before, formatBytes);
-    const [first, second] = files.map((file) => make("bdi", "", shortName(file.label)));
+    const [first, second] = sides.map(({ file }) => make("bdi", "", shortName(file.label)));
     this.sub.replaceChildren("From ", first, `, ${formatBytes(before)}, to `, second, `, ${formatBytes(after)}: ${signed(after - before, formatCount)} bytes`);
     this.sub.dataset.bytes = String(after - before);
     const most = rows.reduce((top, row) => Math.max(top, Math.abs(row.delta)), 1);
@@ -121,21 +152,38 @@ export class DifferencesView {
     const sum = rows.reduce((total, row) => total + row.delta, 0);
     this.note.dataset.bytes = String(sum);
     const same = all.length - rows.length;
-    this.note.textContent = `At the peak of each. ${formatCount(rows.length)} ${rows.length === 1 ? "row differs" : "rows differ"}` +
+    this.note.textContent = `${this.sayWhere(sides)} ${formatCount(rows.length)} ${rows.length === 1 ? "row differs" : "rows differ"}` +
       `${same ? `, ${formatCount(same)} ${same === 1 ? "is" : "are"} the same` : ""}; the changes sum to ${signed(sum, formatCount)} bytes.`;
   }
 
-  /** Only the two files and the key change the rows. */
-  show() {
+  /** @param {ReturnType<DifferencesView["sides"]>} sides */
+  sayWhere(sides) {
+    const { slot, shown } = /** @type {RunsByStep} */ (this.runs);
+    if (slot < 0 || !shown) return "At the peak of each.";
+    const missing = sides.find(({ range }) => range < 0);
+    const name = shown.axis.nameOf(slot);
+    return missing ? `In ${name}, which ${shortName(missing.file.label)} does not have.` : `At the highest moment of ${name.replace(/^(before|after)/, "the time $1")}, in each.`;
+  }
+
+  /**
+   * Only the two files, the step and the key change the rows.
+   * @param {any} colours
+   */
+  show(colours) {
+    this.colours = colours;
     if (!this.before) return;
     for (const [word, select] of [["before", this.before], ["after", this.after]]) {
       select.value = choices.get(word, select.dataset.given);
       if (!this.fileOf(select)) select.value = select.dataset.given;
     }
-    const drawn = [this.before.value, this.after.value, this.by].join();
-    if (drawn === this.drawn) return;
+    const files = [this.before, this.after].map((select) => this.fileOf(select));
+    const pair = files.map((file) => file.given).join();
+    if (pair !== this.pair) this.runs.choose(files);
+    this.pair = pair;
+    const drawn = [pair, this.by, this.runs.slot].join();
+    if (drawn !== this.drawn) this.fill();
     this.drawn = drawn;
-    this.fill();
+    if (colours) this.runs.show(colours);
   }
 }
 

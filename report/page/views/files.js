@@ -1,13 +1,14 @@
 // @ts-check
 // The files of a page of several: their peaks by phase, and the rows of each peak.
 import { unpack } from "../data/columns.js";
+import { StepAxis, StepLevels } from "../data/step_levels.js";
 import { byId } from "../elements/dom.js";
 
 /**
  * @typedef {{name: string, bytes: number, seconds: number, step: number | null}} PhasePeak
  * @typedef {{label: string, file: string, rank: number | null, host: string, pid: number, peak_bytes: number,
  *   peak_seconds: number, phases: PhasePeak[], rows: Record<string, number[]>, given: number, is_shown: boolean,
- *   coordinates: Record<string, number>}} FileOfPage
+ *   coordinates: Record<string, number>, by_step: import("../data/step_levels.js").LevelsOfFile | null}} FileOfPage
  * @typedef {{label: string, bytes_above: number, rows: [string, number][]}} Outlier
  * @typedef {{key: string, least: number, median: number, most: number, heaviest: string}} UnevenRow
  * @typedef {{files: FileOfPage[], texts: string[], peaks: {least: number, median_bytes: number, most: number},
@@ -76,4 +77,17 @@ export function unevenRows(files, by) {
     const [text, least, median, most, file] = flat.slice(5 * i, 5 * i + 5);
     return { key: files.texts[text], least, median, most, heaviest: files.files[file].label };
   });
+}
+
+/**
+ * The files over each other by step, those whose steps are of one kind; null: fewer than two.
+ * @param {Files} files
+ * @param {FileOfPage[]} chosen
+ */
+export function stepsOf(files, chosen) {
+  const found = chosen.filter((file) => file.by_step);
+  const same = found.filter((file) => file.by_step?.one === found[0].by_step?.one);
+  if (same.length < 2) return null;
+  const levels = same.map((file) => new StepLevels(/** @type {import("../data/step_levels.js").LevelsOfFile} */ (file.by_step), files.texts));
+  return { files: same, levels, axis: new StepAxis(levels) };
 }

@@ -1,9 +1,11 @@
 // @ts-check
-// The tab of ranks: the peaks of every file by phase, as a heat map and as a table.
+// The tab of ranks: all files over each other by step; the peaks of every file by phase, as a heat
+// map and as a table.
 import { byId, make, makeChoice, shortName } from "../elements/dom.js";
 import { phaseOfPeak, textOfPhase, readFiles, unevenRows } from "./files.js";
 import { formatBytes, formatCount, formatSeconds } from "../elements/format.js";
 import { HeatMap } from "../charts/heat_map.js";
+import { RunsByStep } from "./runs_by_step.js";
 import { fillRows, makeAmount, makeBytes, makePlace } from "../elements/table.js";
 
 const MOST_PHASES_SHOWN = 12;
@@ -36,7 +38,9 @@ export class RanksView {
         /** @type {HeatMap} */ (this.map).perColumn = word === "column";
         this.show(this.colours);
       }));
-    byId("ranks").replaceChildren(...sayPeaks(data), ...sayJob(data), tools, this.canvas, makePeaksTable(files, phases),
+    this.runs = new RunsByStep("ranks", data);
+    const isByStep = this.runs.choose(files);
+    byId("ranks").replaceChildren(...sayPeaks(data), ...sayJob(data), ...(isByStep ? [make("h2", "", "By step")] : []), this.runs.box, tools, this.canvas, makePeaksTable(files, phases),
       make("p", "note", "Every figure is an exact peak. Blank: the phase did not come in that file."), ...makeUneven(data, this.model));
     if (this.colours) this.show(this.colours);
   }
@@ -44,7 +48,9 @@ export class RanksView {
   /** @param {any} colours */
   show(colours) {
     this.colours = colours;
-    if (this.map && this.canvas.clientWidth) this.map.draw(colours);
+    if (!this.map || !this.canvas.clientWidth) return;
+    this.map.draw(colours);
+    this.runs.show(colours);
   }
 }
 
