@@ -10,6 +10,7 @@ from pathlib import Path
 import peakline._report as engine
 import pytest
 from lab import Lab, Run
+from peakline.base.sizes import size_of
 from reading import column_of, press
 from shown import Shown
 from test_page import SAID, drag
@@ -114,3 +115,42 @@ def test_reserved_is_what_torch_says_at_every_mark(show: Show, lab: Lab, expanda
     shown = show(file=file, address="#tab=timeline")
     shown_size = [size for kind, _, size in shown.page.evaluate(LEGEND) if kind == "reserved"]
     assert shown_size == [reserved[page["peak"]["point"]]]
+
+
+SECONDS = 'Number(document.querySelector("#say [data-seconds]").dataset.seconds)'
+STRIPE = """() => [...document.querySelectorAll("#tip div")].map((one) => one.textContent)"""
+
+
+def test_a_stripe_is_a_block_of_its_moment(show: Show, lab: Lab, run: Run) -> None:
+    shown = show(address="#tab=timeline&show=blocks")
+    box = shown.page.locator("#timeline canvas").bounding_box()
+    x = box["x"] + box["width"] * 0.6
+    shown.page.mouse.click(x, box["y"] + 30)
+    shown.drawn()
+    at = shown.page.evaluate(SECONDS)
+    listed = json.loads(lab.report("tensors", run.trace, "--json", "--min", "0", "--at", repr(at)))
+    known = {
+        (size_of(row["bytes"]), row["dtype"] and f"{row['dtype']} {row['shape']}"): row
+        for row in listed["tensors"]
+    }
+    seen = {}
+    for y in range(20, 560, 3):
+        shown.page.mouse.move(x, box["y"] + y)
+        tip = shown.page.evaluate(STRIPE)
+        # Else the moment's own tip, where no block is large enough.
+        if tip and "to the end" in tip[-1] or " s to " in tip[-1]:
+            seen[tip[0].split("  ")[0], tip[1] if len(tip) == 4 else ""] = y
+    largest = max(known, key=lambda one: known[one]["bytes"])
+    assert largest in seen and len(seen) > 1
+    assert {*seen} <= {*known}
+    before = shown.page.evaluate("location.hash")
+    shown.page.mouse.click(x, box["y"] + seen[largest])
+    shown.drawn()
+    panel = shown.page.inner_text("#timeline .block")
+    row = known[largest]
+    assert panel.startswith(largest[0])
+    assert f"{row['bytes']:,} bytes" in panel and row["category"] in panel and largest[1] in panel
+    again = show(address=shown.page.evaluate("location.hash"))
+    assert again.page.inner_text("#timeline .block") == panel
+    assert "block=" not in before
+    assert shown.console == again.console == []

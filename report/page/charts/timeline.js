@@ -4,6 +4,7 @@ import { choices } from "../data/choices.js";
 import { classOf, sizeCanvas } from "../elements/dom.js";
 import { formatBytes } from "../elements/format.js";
 import { Groups, Series } from "../data/series.js";
+import { StripeLayer } from "./stripes.js";
 import { drawNumbers } from "./timeline_numbers.js";
 import { drawMarks, drawRibbon } from "./timeline_ribbon.js";
 
@@ -34,6 +35,8 @@ export class Timeline {
     this.groups = null;
     /** @type {Series | null} null: by category */
     this.series = null;
+    /** Over the levels: every block that is large enough. */
+    this.blocks = new StripeLayer(this);
   }
 
   /** Computes the columns and their series, once for a zoom and a choice. */
@@ -151,11 +154,22 @@ export class Timeline {
     const scale = (look.height - top) / most;
     const yOf = (/** @type {number} */ bytes) => look.height - bytes * scale;
     this.drawLevels(pen, colours, yOf);
+    this.blocks.draw(pen, colours, yOf, 1 / scale);
     if (look.axis) this.drawGrid(pen, colours, most, yOf);
     if (this.series) drawNumbers(this, this.series, pen, colours, yOf);
     if (look.axis) drawMarks(this, pen, colours);
     this.drawWindow(pen, colours, yOf);
     if (look.axis) drawRibbon(this, pen, colours);
+  }
+
+  /**
+   * The colours of the layers.
+   * @param {any} colours
+   * @returns {string[]}
+   */
+  fillsOf(colours) {
+    if (this.series) return [...this.series.colours.map((colour) => colours.series[colour]), colours.rest];
+    return this.model.page.stacking.map((/** @type {number} */ category) => colours.fill[category]);
   }
 
   /**
@@ -165,8 +179,7 @@ export class Timeline {
    */
   drawLevels(pen, colours, yOf) {
     const { model, columns } = this;
-    const fills = this.series ? [...this.series.colours.map((colour) => colours.series[colour]), colours.rest]
-      : model.page.stacking.map((/** @type {number} */ category) => colours.fill[category]);
+    const fills = this.fillsOf(colours);
     columns.forEach(({ x, next }, column) => {
       let y = 0;
       this.partsOf(column).forEach((bytes, layer) => {

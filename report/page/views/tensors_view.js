@@ -5,9 +5,8 @@ import { layersOf } from "../data/model.js";
 import { byId, classOf, make, makeButton, makeChoice, makeSearch, shortName } from "../elements/dom.js";
 import { formatBytes, formatCount, formatSeconds } from "../elements/format.js";
 import { save } from "../elements/save.js";
-import { makeSource } from "../elements/source.js";
-import { makeStack } from "../elements/stack.js";
 import { fillRows, makeBytes, makePlace } from "../elements/table.js";
+import { makeCodeOfBlock, rowOfBlock, whatOf } from "./block_details.js";
 
 const ALL = "all";
 // A search for the blocks of one module, as the tab of modules has it.
@@ -15,11 +14,7 @@ const OF_MODULE = "module=";
 // A cell that begins so is a formula to a spreadsheet.
 const FORMULA = /^[=+\-@\t\r]/;
 
-/**
- * A block with its texts.
- * @typedef {{block: number, bytes: number, name: string, type: string, category: string, module: string, operator: string,
- *   line: string, made: number | null, freed: number | null, freedBy: string}} TensorRow
- */
+/** @typedef {import("./block_details.js").TensorRow} TensorRow */
 
 export class TensorsView {
   /** @param {import("../data/model.js").Model} model */
@@ -45,23 +40,9 @@ export class TensorsView {
     return choices.get("category", ALL);
   }
 
-  /**
-   * @param {number} block
-   * @returns {TensorRow}
-   */
-  rowOf(block) {
-    const { model, tensors } = this;
-    const context = tensors.columns.tensor_context[block];
-    const made = tensors.madeAt(block);
-    const name = (/** @type {string} */ key) => (model.names[key] ? model.nameOf(key, context) : "");
-    return { block, bytes: tensors.bytes[block], name: tensors.nameOf(block), type: tensors.typeOf(block), category: name("category"),
-      module: name("module"), operator: name("operator"), line: model.page.lines[model.columns.context_line[context]].key,
-      made, freed: tensors.freedAt(block), freedBy: tensors.freedBy(block) };
-  }
-
   show() {
     const { model, tensors } = this;
-    const live = tensors.liveAt(model.point).map((block) => this.rowOf(block));
+    const live = tensors.liveAt(model.point).map((block) => rowOfBlock(model, block));
     const categories = [...new Set(live.map((row) => row.category))].sort();
     this.search.refresh();
     const chosen = categories.includes(this.category) ? this.category : ALL;
@@ -85,7 +66,6 @@ export class TensorsView {
   /** @param {TensorRow} row */
   makeCells(row) {
     const { model } = this;
-    const context = this.tensors.columns.tensor_context[row.block];
     const what = make("td", "what");
     what.append(make("bdi", "", shortName(whatOf(row))));
     const detail = [row.name ? row.category : "", row.module && row.module !== "none" ? row.module : ""].filter((text) => text).join(", ");
@@ -93,7 +73,7 @@ export class TensorsView {
     const made = makePlace(row.line);
     const phase = row.made === null ? "" : model.phaseAt(row.made);
     made.append(make("div", "more", row.made === null ? "before the time shown" : formatSeconds(row.made) + (phase ? `, ${phase}` : "")));
-    made.append(this.makeMore(context));
+    made.append(this.makeMore(row.block));
     const freed = make("td", "wide place");
     freed.append(make("bdi", "", shortName(row.freedBy)));
     if (row.freed !== null) freed.append(make("div", "more", formatSeconds(row.freed)));
@@ -102,20 +82,14 @@ export class TensorsView {
 
   /**
    * Source and stack, made when they are opened: a table is drawn anew for each moment of a drag.
-   * @param {number} context
+   * @param {number} block
    */
-  makeMore(context) {
-    const { model } = this;
+  makeMore(block) {
     const details = make("details");
     details.append(make("summary", "more", "code and callers"));
     details.ontoggle = () => {
       if (details.childElementCount > 1) return;
-      const parts = [makeSource(model.page, model.page.lines[model.columns.context_line[context]]), makeStack(model.stackOf(context))];
-      for (const part of parts) {
-        if (!part) continue;
-        part.open = true;
-        details.append(part);
-      }
+      details.append(...makeCodeOfBlock(this.model, block));
     };
     return details;
   }
@@ -159,11 +133,6 @@ export class TensorsView {
     const lines = this.rows.map((row) => [row.bytes, row.type, row.name, row.category, row.module, row.operator, row.made ?? "", row.made === null ? "" : this.model.phaseAt(row.made), row.line, row.freed ?? "", row.freedBy]);
     save("tensors.csv", new Blob([[heads, ...lines].map((line) => line.map(cellOfCsv).join(",")).join("\n") + "\n"], { type: "text/csv" }));
   }
-}
-
-/** @param {TensorRow} row */
-function whatOf(row) {
-  return row.name || (row.operator && row.operator !== "unknown" ? `${row.category} of ${row.operator}` : row.category);
 }
 
 /** @param {TensorRow} row */

@@ -1,9 +1,10 @@
 // @ts-check
 // The tab of the timeline: axis, zoom, legend, and the text about it.
 import { choices } from "../data/choices.js";
-import { byId, make, makeChoice, makeZoomButtons } from "../elements/dom.js";
-import { formatCount, formatSeconds } from "../elements/format.js";
+import { byId, make, makeChoice, makeZoomButtons, shortName, showTip } from "../elements/dom.js";
+import { formatBytes, formatCount, formatSeconds } from "../elements/format.js";
 import { makeSaveButtons } from "../elements/save.js";
+import { makeBlockPanel, rowOfBlock, whatOf } from "./block_details.js";
 import { listenTo, makeAxisChoice } from "./moment_bar.js";
 import { SERIES_KINDS } from "../data/series.js";
 import { fillLegend, makeLegendItem } from "../elements/table.js";
@@ -22,7 +23,7 @@ export class TimelineView {
     /** @type {any} */
     this.colours = null;
     this.canvas = make("canvas");
-    this.line = new Timeline(this.canvas, model, { height: innerWidth < 600 ? 240 : 360, axis: true, follows: true });
+    this.line = new Timeline(this.canvas, model, { height: heightOf(false), axis: true, follows: true });
     this.build(setWindow, setStacked);
   }
 
@@ -36,19 +37,64 @@ export class TimelineView {
     this.canvas.setAttribute("role", "img");
     this.stacked = makeChoice("Stacked by", this.model.rowKeys, () => this.model.stacked, setStacked);
     tools.append(this.stacked);
+    this.shows = makeChoice("Show", [["levels", "levels"], ["blocks", "every block"]], () => choices.get("show", "levels"), (word) => choices.set("show", word, "levels"));
+    this.shows.hidden = this.model.tensors.count === 0;
+    tools.append(this.shows);
     this.axis = makeAxisChoice();
     tools.append(this.axis, ...makeZoomButtons((factor) => this.zoom(factor)));
     this.legend = make("ul");
     tools.append(...makeSaveButtons({ name: "timeline", canvas: this.canvas, draw: () => this.line.draw(this.colours), colours: () => this.colours, legend: this.legend }));
     this.note = make("p", "note");
-    byId("timeline").append(tools, this.canvas, this.legend, this.note);
+    this.block = make("div");
+    byId("timeline").append(tools, this.canvas, this.legend, this.block, this.note);
     listenTo(this.line, setWindow);
+    this.listenToBlocks();
     this.canvas.addEventListener("wheel", (/** @type {WheelEvent} */ event) => {
       if (!event.ctrlKey && Math.abs(event.deltaY) < Math.abs(event.deltaX)) return;
       event.preventDefault();
       this.line.zoom(Math.exp(-event.deltaY * 0.002), event.clientX - this.canvas.getBoundingClientRect().left);
       this.keepZoom();
     }, { passive: false });
+  }
+
+  /** The pointer outlines a block over its life, a click shows it. */
+  listenToBlocks() {
+    const { canvas, line } = this;
+    let begin = -1;
+    const outline = (/** @type {number} */ block) => {
+      if (line.blocks.outlined[0] === block) return;
+      line.blocks.outlined[0] = block;
+      if (this.colours) line.draw(this.colours);
+    };
+    canvas.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => {
+      if (!line.blocks.isOn || event.buttons) return;
+      const block = line.blocks.at(event);
+      outline(block);
+      if (block >= 0) showTip(event, this.tipOf(block));
+    });
+    canvas.addEventListener("pointerleave", () => outline(-1));
+    canvas.addEventListener("pointerdown", (/** @type {PointerEvent} */ event) => (begin = event.clientX));
+    canvas.addEventListener("click", (/** @type {MouseEvent} */ event) => {
+      const block = line.blocks.at(event);
+      if (block >= 0 && Math.abs(event.clientX - begin) < 4) choices.set("block", String(block));
+    });
+  }
+
+  /** @param {number} block */
+  tipOf(block) {
+    const row = rowOfBlock(this.model, block);
+    const life = `${row.made === null ? "made before" : formatSeconds(row.made)} to ${row.freed === null ? "the end" : formatSeconds(row.freed)}`;
+    return [`${formatBytes(row.bytes)}  ${shortName(whatOf(row))}`, row.type, shortName(row.line), life].filter((text) => text).map((text) => ({ text }));
+  }
+
+  /** The block that was clicked. */
+  showBlock() {
+    const word = choices.get("block");
+    const block = this.line.blocks.isOn && /^\d+$/.test(word) && Number(word) < this.model.tensors.count ? Number(word) : -1;
+    this.line.blocks.outlined[1] = block;
+    if (this.block.dataset.block === String(block)) return;
+    this.block.dataset.block = String(block);
+    this.block.replaceChildren(...(block < 0 ? [] : [makeBlockPanel(this.model, block)]));
   }
 
   /** @param {number} factor */
@@ -76,6 +122,10 @@ export class TimelineView {
     this.colours = colours;
     this.stacked.refresh();
     this.axis.refresh();
+    this.shows.refresh();
+    this.line.blocks.isOn = !this.shows.hidden && choices.get("show", "levels") === "blocks";
+    this.line.look.height = heightOf(this.line.blocks.isOn);
+    this.showBlock();
     this.readZoom();
     this.redraw();
   }
@@ -86,7 +136,7 @@ export class TimelineView {
     this.canvas.setAttribute("aria-label", `Memory over the run by ${model.stacked}. The bar above chooses the time, the list below has the figures then.`);
     this.fillLegend();
     this.note.textContent = [
-      "Every column shows its highest moment, exact to the byte; the thin line is its lowest.", this.sayReserved(), this.saySeries(), this.sayAxis(),
+      "Every column shows its highest moment, exact to the byte; the thin line is its lowest.", this.sayReserved(), this.saySeries(), this.sayBlocks(), this.sayAxis(),
       "Drag to choose a time; the wheel and +, \u2212 zoom.", this.sayKept()].filter((text) => text).join(" ");
   }
 
@@ -116,6 +166,12 @@ export class TimelineView {
     return this.model.reservedPyramid ? "The line above the stack is the most that torch had reserved for its segments." : "";
   }
 
+  sayBlocks() {
+    const { stripes, isOn } = this.line.blocks;
+    if (!stripes || !isOn) return "";
+    return `${formatCount(stripes.shownCount)} blocks of ${formatBytes(Math.ceil(stripes.least))} or more have a stripe each, the oldest below; what is plain above them are the smaller ones. A click shows a block.`;
+  }
+
   saySeries() {
     const { series, columns } = this.line;
     if (!series) return "";
@@ -129,4 +185,13 @@ export class TimelineView {
     const kept = this.model.page.events_per_point * this.model.ratio;
     return kept > 1 ? `This page keeps the highest moment of every ${formatCount(kept)} events; peakline html --from S --to S makes one that keeps more of a shorter time.` : "Every event is in this page.";
   }
+}
+
+/**
+ * CSS pixels. The higher, the more blocks have a stripe.
+ * @param {boolean} byBlock
+ */
+function heightOf(byBlock) {
+  if (innerWidth < 600) return byBlock ? 360 : 240;
+  return byBlock ? 560 : 360;
 }
