@@ -41,7 +41,7 @@ class Page {
   use(model) {
     this.model = model;
     this.views = new Views(model, (window) => this.setWindow(window), (kind) => this.setKind(kind),
-      (stacked) => this.setStacked(stacked));
+      (stacked) => this.setStacked(stacked), (address) => this.chooseDevice(address));
   }
 
   /** The address may name another device; its data are still packed. */

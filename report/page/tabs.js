@@ -103,7 +103,7 @@ export function writeAddress({ tab, device, kind, stacked, window }) {
   set("to", window && window.to.toFixed(6));
   const text = "#" + choices.text(FIRST_WORDS);
   if (text === location.hash) return;
-  const placeOf = (/** @type {string} */ hash) => /tab=\w+(&device=\w+)?/.exec(hash)?.[0];
+  const placeOf = (/** @type {string} */ hash) => /tab=\w+(&device=[\w.]+)?/.exec(hash)?.[0];
   const isNew = location.hash !== "" && placeOf(text) !== placeOf(location.hash);
   history[isNew ? "pushState" : "replaceState"](null, "", text);
 }

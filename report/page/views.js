@@ -23,7 +23,7 @@ import { TimelineView } from "./views/timeline_view.js";
  *   stepEvent?: (step: number) => void}} View
  * @typedef {import("./data/model.js").Model} Model
  * @typedef {{model: Model, setWindow: import("./views/moment_bar.js").SetWindow, setKind: (kind: string) => void,
- *   setStacked: (stacked: string) => void, showLine: (text: string) => void,
+ *   setStacked: (stacked: string) => void, openFile: (address: string) => void, showLine: (text: string) => void,
  *   showTensors: (words: Record<string, string>) => void, showMapOf: (refused: number) => void}} Needs
  * `hasBar`: whether it shows the moment of the bar. `isUsed`: without it, always; a tab that has
  * nothing to show is hidden.
@@ -47,7 +47,7 @@ export const TABS = [
   { id: "growth", text: "Growth", isUsed: (model) => model.growth.isKnown, make: ({ model }) => new GrowthView(model) },
   { id: "modules", text: "Modules", hasBar: always, make: ({ model, showTensors }) => new ModulesView(model, showTensors) },
   { id: "phases", text: "Phases", hasBar: always, isUsed: (model) => model.intervals.length > 0, make: ({ model, setWindow }) => new PhasesView(model, setWindow) },
-  { id: "ranks", text: "Ranks", isUsed: ofFiles, make: ({ model }) => new RanksView(model) },
+  { id: "ranks", text: "Ranks", isUsed: ofFiles, make: ({ model, openFile }) => new RanksView(model, openFile) },
   { id: "oom", text: "OOM", isUsed: (model) => model.page.refused.length > 0, make: ({ model, setWindow, showMapOf }) => new OomView(model, setWindow, showMapOf) },
   { id: "differences", text: "Differences", isUsed: ofFiles, make: ({ model }) => new DifferencesView(model) },
 ];
@@ -73,13 +73,14 @@ export class Views {
    * @param {import("./views/moment_bar.js").SetWindow} setWindow
    * @param {(kind: string) => void} setKind of KINDS
    * @param {(stacked: string) => void} setStacked of the keys of the model
+   * @param {(address: string) => void} openFile shows another file of the page
    */
-  constructor(model, setWindow, setKind, setStacked) {
+  constructor(model, setWindow, setKind, setStacked, openFile) {
     this.model = model;
     for (const { id } of TABS) if (id !== "summary") panelOf(id).replaceChildren();
     this.recolour();
     this.bar = new MomentBar(model, setWindow);
-    const needs = { model, setWindow, setKind, setStacked, showLine: (/** @type {string} */ text) => this.showLine(text),
+    const needs = { model, setWindow, setKind, setStacked, openFile, showLine: (/** @type {string} */ text) => this.showLine(text),
       showTensors: (/** @type {Record<string, string>} */ words) => this.showTensors(words),
       showMapOf: (/** @type {number} */ refused) => this.showMapOf(refused) };
     /** @type {Record<string, View>} by the ids of TABS */

@@ -19,6 +19,7 @@ from peakline.pages.files import files_data, heaviest
 from peakline.pages.page import DeviceData, PageContent, make_page
 from peakline.runs.compare import compare_rows, process_of
 from peakline.runs.members import member_of
+from reading import lines_shown
 from shown import Shown
 from test_page import SAID, TABS, bytes_of
 
@@ -140,6 +141,29 @@ def test_names_of_files_are_shown_and_not_obeyed(
     assert "The same peak" in shown.page.inner_text("#differences")
     assert shown.page.evaluate("document.querySelectorAll('main [onclick]').length") == 0
     assert shown.console == []
+
+
+def test_every_file_of_a_page_may_be_opened(
+    show: Show, lab: Lab, rank_runs: list[Run], ranks_file: Path
+) -> None:
+    file = lab.folder / "each.html"
+    made = lab.peakline("html", "--each", *(str(run.trace) for run in rank_runs), "-o", str(file))
+    assert made.returncode == 0, made.stderr
+    peak = "document.querySelector('#summary .answer:not([hidden]) .big').textContent"
+    shown = opened(show, file, "ranks")
+    assert shown.page.evaluate(peak) == f"{size_of(rank_runs[1].said['peak'])} at the peak"
+    shown.page.click("#ranks .scrolls tbody tr:first-child .link")  # rank 0
+    shown.until("document.querySelector('#ranks .scrolls tbody tr:first-child').className === 'on'")
+    assert shown.page.evaluate(peak) == f"{size_of(rank_runs[2].said['peak'])} at the peak"
+    assert "The other tabs show rank 0." in shown.page.inner_text("#ranks")
+    shown.tab("lines")
+    rows = lab.table(rank_runs[2].trace)["rows"]
+    assert [size for _, size, _ in lines_shown(shown)] == [row["bytes"] for row in rows]
+    again = show(file=file, address=shown.page.evaluate("location.hash"))
+    assert [size for _, size, _ in lines_shown(again)] == [row["bytes"] for row in rows]
+    assert shown.console == again.console == []
+    other = opened(show, ranks_file, "ranks")
+    assert "peakline html --each" in other.page.inner_text("#ranks")
 
 
 def test_a_thousand_ranks_are_shown_at_once(show: Show, lab: Lab, rank_runs: list[Run]) -> None:

@@ -109,6 +109,30 @@ def test_names_of_the_program_are_shown_and_not_obeyed(show: Show) -> None:
     assert shown.console == []
 
 
+# Where the first and the last letter of a name stand that begins with a mark of direction.
+LETTERS = """() => {
+    const name = [...document.querySelectorAll("#lines bdi")].find((one) =>
+        one.textContent.includes("right to left"));
+    const walk = document.createTreeWalker(name, NodeFilter.SHOW_TEXT);
+    while (!walk.currentNode.data?.includes("right to left")) walk.nextNode();
+    const at = walk.currentNode.data.indexOf("right");
+    const leftOf = (i) => {
+        const range = document.createRange();
+        range.setStart(walk.currentNode, i);
+        range.setEnd(walk.currentNode, i + 1);
+        return range.getBoundingClientRect().left;
+    };
+    return [leftOf(at), leftOf(at + 4), name.innerText, name.textContent];
+}"""
+
+
+def test_a_mark_of_direction_does_not_turn_a_name(show: Show) -> None:
+    shown = show(address="#tab=lines")
+    first, last, seen, text = shown.page.evaluate(LETTERS)
+    assert first < last
+    assert "\u202e" in text and "\u202e" not in seen
+
+
 def test_nothing_is_loaded_and_the_policy_holds(show: Show, page_file: Path) -> None:
     shown = show()
     assert shown.requests == [f"file://{page_file}"]

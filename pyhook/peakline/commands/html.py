@@ -17,7 +17,8 @@ EXAMPLES = (
     "peakline html train.peak\n"
     "peakline html train.peak -o report.html --no-source\n"
     "peakline html train.peak --tab flame\n"
-    "peakline html before.peak after.peak -o both.html"
+    "peakline html before.peak after.peak -o both.html\n"
+    "peakline html --each rank0.peak rank1.peak -o ranks.html"
 )
 
 
@@ -46,6 +47,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=TABS,
         default="summary",
         help="Open the page at this tab (default: summary)",
+    )
+    parser.add_argument(
+        "--each",
+        action="store_true",
+        help="Of several files: show each of them in full; the tab Ranks opens them",
     )
     parser.add_argument(
         "--from",
@@ -110,5 +116,6 @@ def _options_of(args: argparse.Namespace) -> PageOptions:
         from_seconds=args.from_seconds,
         to_seconds=args.to_seconds,
         budget_megabytes=args.budget,
+        each=args.each,
         report=report_options.named_options(args),
     )

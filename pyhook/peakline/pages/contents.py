@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from peakline.base.device_names import is_gpu, is_worth_showing, name_of_device
@@ -15,6 +15,8 @@ from peakline.base.files import reading
 from peakline.recording.growth import UNITS, growth_of_file
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from peakline._report import Trace
     from peakline.pages.options import PageOptions
     from peakline.pages.page import DeviceData
@@ -45,6 +47,36 @@ def read_devices(path: str, options: PageOptions) -> list[DeviceData]:
             with suppress(engine.TraceError) if options.is_part else failing_alone(what):
                 pages.append(_read(trace, options, share, device))
         return pages
+
+
+def read_files(options: PageOptions, outlines: Sequence[str], shown: int) -> list[DeviceData]:
+    """Return the devices of the shown file, and of all others if each is wanted.
+
+    Raises:
+        peakline._report.TraceError: the shown one cannot be read.
+    """
+    files = options.files
+    if not options.each or len(files) < 2:
+        return read_devices(files[shown], options)
+    from peakline.pages.files import labels_of
+
+    labels = labels_of(outlines)
+    part = replace(options, budget_megabytes=options.budget_megabytes / len(files))
+    devices = []
+    for i in sorted(range(len(files)), key=lambda i: i != shown):
+        nothing = nullcontext() if i == shown else failing_alone(f"{files[i]} is not in the page")
+        with nothing:
+            devices += [
+                replace(one, file=i, label=_label_of(labels[i], one))
+                for one in read_devices(files[i], part)
+            ]
+    return devices
+
+
+def _label_of(label: str, device: DeviceData) -> str:
+    """Return "rank 1", or "rank 1, CPU memory" for a device that is not the compared one."""
+    number = json.loads(device.names)["device"]
+    return label if is_gpu(number) else f"{label}, {name_of_device(number)}"
 
 
 @dataclass(frozen=True)

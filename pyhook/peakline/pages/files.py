@@ -194,6 +194,11 @@ def _rank_of(run: dict[str, Any]) -> int | None:
     return int(rank) if rank.isdecimal() else None
 
 
+def labels_of(outlines: Sequence[str]) -> list[str]:
+    """Return the names of the files of a page."""
+    return _labels([json.loads(one) for one in outlines])
+
+
 def _labels(runs: Sequence[dict[str, Any]]) -> list[str]:
     """Return "rank 3" if that names one file, else as much of its path as is unique."""
     ranks = Counter(_rank_of(run) for run in runs)

@@ -38,7 +38,7 @@ def make_file(options: PageOptions) -> tuple[Path, str]:
     with replacing(output, force=options.force) as unfinished:
         outlines = contents.read_outlines(options) if len(files) > 1 else []
         shown = heaviest(outlines) if outlines else 0
-        devices = contents.read_devices(files[shown], options)
+        devices = contents.read_files(options, outlines, shown)
         growth = contents.read_growth(files[shown])
         content = PageContent(
             tab=options.tab,

@@ -36,6 +36,7 @@ class PageOptions:
     from_seconds: float = 0.0
     to_seconds: float = float("inf")
     budget_megabytes: float = 8.0
+    each: bool = False  # every file in full, not only the one with the highest peak
     report: Options = field(default_factory=_default_report)
 
     @property

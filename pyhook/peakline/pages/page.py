@@ -41,6 +41,8 @@ class DeviceData:
 
     names: str
     columns: bytes
+    file: int | None = None  # of a page that has several files in full: its number
+    label: str = ""  # then: its name
 
 
 def make_page(devices: Sequence[DeviceData], options: PageContent) -> str:
@@ -54,7 +56,7 @@ def make_page(devices: Sequence[DeviceData], options: PageContent) -> str:
         {
             "title": text_of(title_of(page)),
             "facts": text_of(page["facts"]),
-            "summary": growth_of(options.grows) + summary_of(pages),
+            "summary": summary_of(pages, growth_of(options.grows)),
             "footer": text_of(page["footer"]),
         },
     )
@@ -63,7 +65,11 @@ def make_page(devices: Sequence[DeviceData], options: PageContent) -> str:
         "base-uri 'none'; form-action 'none'"
     )
     blocks = "".join(
-        _block(f'names-{i}" data-device="{one["device"]}" data-peak="{one["peak"]["bytes"]}', one)
+        _block(
+            f'names-{i}" data-device="{one["device"]}" data-peak="{one["peak"]["bytes"]}"'
+            f' data-address="{one["address"]}" data-label="{text_of(one["label"])}',
+            one,
+        )
         + _block(f"columns-{i}", data.columns)
         for i, (one, data) in enumerate(zip(pages, devices, strict=True))
     )
@@ -85,6 +91,11 @@ def _page_of(device: DeviceData, options: PageContent) -> dict[str, Any]:
     page["is_part"] = options.is_part
     leaks = options.leaks
     page["leaks"] = leaks if leaks and leaks["device"] == page["device"] else None
+    page["file"] = device.file
+    page["label"] = device.label
+    page["address"] = str(page["device"])
+    if device.file is not None:
+        page["address"] = f"{device.file}.{page['device']}"
     page["stacking"] = stacking_order(page["categories"])
     peak = size_of(page["peak"]["bytes"])
     page["title"] = f"{title_of(page)}: {peak} {at_the_peak(page)} - peakline"

@@ -68,16 +68,21 @@ def growth_of(sentences: Sequence[str]) -> str:
     return "".join(f"<p class=warn>{text_of(one[0].upper() + one[1:])}</p>\n" for one in sentences)
 
 
-def summary_of(pages: Sequence[dict[str, Any]]) -> str:
-    """Return the markup of the tab: an answer per device; the first one is visible."""
+def summary_of(pages: Sequence[dict[str, Any]], growth: str = "") -> str:
+    """Return the markup of the tab: an answer per device; the first one is visible.
+
+    `growth` is of the first file: it stands above the answers about this file.
+    """
+    first = pages[0]["file"]
     answers = [
-        f"<div class=answer{' hidden' * (i > 0)}>{_answer_of(page, pages)}</div>"
+        f"<div class=answer{' hidden' * (i > 0)}>{growth if page['file'] == first else ''}"
+        f"{_answer_of(page, [one for one in pages if one['file'] == page['file']], i == 0)}</div>"
         for i, page in enumerate(pages)
     ]
     return "\n".join(answers)
 
 
-def _answer_of(page: dict[str, Any], pages: Sequence[dict[str, Any]]) -> str:
+def _answer_of(page: dict[str, Any], pages: Sequence[dict[str, Any]], has_drawing: bool) -> str:
     # The script moves the drawing of the first answer into the visible one.
     drawing = (
         "<div id=summary-time hidden><h2>Memory over the run<small>by category; the highest moment"
@@ -87,7 +92,7 @@ def _answer_of(page: dict[str, Any], pages: Sequence[dict[str, Any]]) -> str:
     parts = [
         _warning(page),
         f"<div class=hero><div>{_answer(page)}</div>{_run_panel(page, pages)}</div>",
-        drawing if page is pages[0] else "",
+        drawing if has_drawing else "",
         _advice(page),
         _largest_lines(page),
     ]
@@ -161,9 +166,16 @@ def _lead(page: dict[str, Any]) -> str:
         blocks = f"{row['count']:,} block{'s' * (row['count'] != 1)}"
         sentences.append(
             f"<b>{text_of(share_of(row['bytes'], peak['bytes']))}</b> is held by"
-            f" <code>{name_of(_line_text(page, row))}</code>, in {blocks}."
+            f" <code>{name_of(_line_text(page, row))}</code>{_called_from(row)}, in {blocks}."
+            f"{_code_of(page['lines'][row['line']])}"
         )
     return f"<p class=lead>{' '.join(sentences)}</p>" if sentences else ""
+
+
+def _called_from(row: dict[str, Any]) -> str:
+    """Name the line of the program that called a library's line for most of its bytes."""
+    caller = row.get("called_from")
+    return f", called from <code>{name_of(caller)}</code>" if caller else ""
 
 
 def _parts(levels: list[int], categories: list[str]) -> list[tuple[str, int]]:
@@ -259,6 +271,11 @@ def _code_of(line: dict[str, Any]) -> str:
     return f"<code class=code>{text_of(code)}</code>" if code else ""
 
 
+def _caller_below(row: dict[str, Any]) -> str:
+    caller = row.get("called_from")
+    return f"<div class=more>called from {name_of(caller)}</div>" if caller else ""
+
+
 def _largest_lines(page: dict[str, Any]) -> str:
     peak = page["peak"]
     rows = []
@@ -272,7 +289,7 @@ def _largest_lines(page: dict[str, Any]) -> str:
             f"<td class=right>{text_of(share_of(row['bytes'], peak['bytes']))}</td>"
             f'<td class="right wide">{row["count"]:,}</td>'
             f"<td class=place><div data-line={row['line']}>{name_of(_line_text(page, row))}</div>"
-            f"{_code_of(page['lines'][row['line']])}</td></tr>"
+            f"{_code_of(page['lines'][row['line']])}{_caller_below(row)}</td></tr>"
         )
     rest = len(peak["lines"]) - len(rows)
     more = (

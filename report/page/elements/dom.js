@@ -10,8 +10,11 @@ export function byId(id) {
   return document.getElementById(id);
 }
 
+/** Characters that turn the direction of the text behind them. */
+const DIRECTION_MARKS = /([\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+)/g;
+
 /**
- * @param {string} tag
+ * @param {string} tag `bdi`: a name of the program, which keeps its direction to itself
  * @param {string} [kind] the class
  * @param {string} [text]
  * @returns {any}
@@ -19,8 +22,24 @@ export function byId(id) {
 export function make(tag, kind, text) {
   const element = document.createElement(tag);
   if (kind) element.className = kind;
-  if (text !== undefined) element.textContent = text;
+  if (tag === "bdi") element.append(...partsOfName(text || ""));
+  else if (text !== undefined) element.textContent = text;
   return element;
+}
+
+/**
+ * A mark of direction would show a name the wrong way round: it stays in the text, unseen, and "?" is shown.
+ * @param {string} text
+ */
+function partsOfName(text) {
+  return text.split(DIRECTION_MARKS).map((part, i) => {
+    if (i % 2 === 0) return part;
+    const mark = make("span", "mark");
+    const unseen = make("span", "", part);
+    unseen.hidden = true;
+    mark.append(unseen);
+    return mark;
+  });
 }
 
 /**
@@ -170,7 +189,7 @@ export function sizeCanvas(canvas, height) {
  */
 export function fitText(pen, text, room) {
   // A mark of direction would turn the text that follows it.
-  const plain = text.replace(/[\u202a-\u202e\u2066-\u2069]/g, "");
+  const plain = text.replace(DIRECTION_MARKS, "");
   const short = plain.length > 200 ? plain.slice(0, 200) : plain;
   if (pen.measureText(short).width <= room) return short;
   let kept = Math.min(short.length, Math.floor(room / 5));
@@ -187,7 +206,7 @@ export function showTip(at, rows) {
   tip.replaceChildren(...rows.map(({ text, kind }) => {
     const row = make("div");
     if (kind) row.append(make("i", kind));
-    row.append(text);
+    row.append(text.replace(DIRECTION_MARKS, "?"));
     return row;
   }));
   tip.hidden = false;

@@ -1,5 +1,6 @@
 // @ts-check
-// The devices of the page: each has data blocks of its own, unpacked when it is first shown.
+// The devices of the page, of one file or of several: each has data blocks of its own, unpacked when
+// it is first shown.
 import { readColumns, unpack } from "../data/columns.js";
 import { byId, make } from "../elements/dom.js";
 import { formatBytes } from "../elements/format.js";
@@ -10,14 +11,15 @@ export class Devices {
   constructor(choose) {
     const blocks = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("script[data-device]")]);
     /** As the address has them, the one with the highest peak first. */
-    this.names = blocks.map((block) => block.dataset.device || "");
+    this.names = blocks.map((block) => block.dataset.address || "");
     /** @type {Promise<Model>[]} */
     this.models = [];
     if (blocks.length < 2) return;
     this.select = byId("device");
     this.select.append(...blocks.map((block) => {
-      const option = make("option", "", `${nameOf(block.dataset.device || "")}: ${formatBytes(Number(block.dataset.peak))}`);
-      option.value = block.dataset.device;
+      const name = block.dataset.label ? `\u2068${block.dataset.label}\u2069` : nameOf(block.dataset.device || "");
+      const option = make("option", "", `${name}: ${formatBytes(Number(block.dataset.peak))}`);
+      option.value = block.dataset.address;
       return option;
     }));
     this.select.hidden = false;
@@ -45,7 +47,7 @@ export class Devices {
 
   /** @param {Model} model shown; the address omits the first one */
   addressOf(model) {
-    const name = String(model.page.device);
+    const name = model.page.address;
     return name === this.names[0] ? null : name;
   }
 }

@@ -7,7 +7,7 @@ import { byId } from "../elements/dom.js";
 /**
  * @typedef {{name: string, bytes: number, seconds: number, step: number | null}} PhasePeak
  * @typedef {{label: string, file: string, rank: number | null, host: string, pid: number, peak_bytes: number,
- *   peak_seconds: number, phases: PhasePeak[], rows: Record<string, number[]>, given: number, is_shown: boolean,
+ *   peak_seconds: number, phases: PhasePeak[], rows: Record<string, number[]>, given: number, device: number | string, is_shown: boolean,
  *   coordinates: Record<string, number>, by_step: import("../data/step_levels.js").LevelsOfFile | null}} FileOfPage
  * @typedef {{label: string, bytes_above: number, rows: [string, number][]}} Outlier
  * @typedef {{key: string, least: number, median: number, most: number, heaviest: string}} UnevenRow
@@ -23,6 +23,26 @@ export function readFiles() {
   if (!byId("files")) return null;
   filesOfPage ||= unpackFiles();
   return filesOfPage;
+}
+
+/**
+ * The address of a file that this page has in full; empty: another page has it.
+ * @param {FileOfPage} file
+ */
+export function addressOfFile(file) {
+  const address = `${file.given}.${file.device}`;
+  const blocks = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("script[data-address]")]);
+  return blocks.some((block) => block.dataset.address === address) ? address : "";
+}
+
+/**
+ * Marks the file that the other tabs show.
+ * @param {Files} files
+ * @param {import("../data/model.js").Model} model
+ */
+export function markShown({ files }, { page }) {
+  if (page.file === null) return;
+  for (const file of files) file.is_shown = `${file.given}.${file.device}` === page.address;
 }
 
 async function unpackFiles() {

@@ -1,8 +1,8 @@
 // @ts-check
 // The tab of ranks: all files over each other by step; the peaks of every file by phase, as a heat
 // map and as a table.
-import { byId, make, makeChoice, shortName } from "../elements/dom.js";
-import { phaseOfPeak, textOfPhase, readFiles, unevenRows } from "./files.js";
+import { byId, make, makeButton, makeChoice, shortName } from "../elements/dom.js";
+import { addressOfFile, markShown, phaseOfPeak, textOfPhase, readFiles, unevenRows } from "./files.js";
 import { formatBytes, formatCount, formatSeconds } from "../elements/format.js";
 import { HeatMap } from "../charts/heat_map.js";
 import { RunsByStep } from "./runs_by_step.js";
@@ -12,9 +12,13 @@ const MOST_PHASES_SHOWN = 12;
 const MOST_OUTLIERS_SHOWN = 5;
 
 export class RanksView {
-  /** @param {import("../data/model.js").Model} model */
-  constructor(model) {
+  /**
+   * @param {import("../data/model.js").Model} model
+   * @param {(address: string) => void} open shows a file of the page on all tabs
+   */
+  constructor(model, open) {
     this.model = model;
+    this.open = open;
     /** @type {HeatMap | null} */
     this.map = null;
     /** @type {any} */
@@ -25,6 +29,7 @@ export class RanksView {
   /** @param {import("./files.js").Files} data */
   build(data) {
     const files = data.files;
+    markShown(data, this.model);
     const phases = [...new Set(files.flatMap((file) => file.phases.map((one) => one.name)))].slice(0, MOST_PHASES_SHOWN);
     this.canvas = make("canvas");
     this.canvas.setAttribute("role", "img");
@@ -40,8 +45,8 @@ export class RanksView {
       }));
     this.runs = new RunsByStep("ranks", data);
     const isByStep = this.runs.choose(files);
-    byId("ranks").replaceChildren(...sayPeaks(data), ...sayJob(data), ...(isByStep ? [make("h2", "", "By step")] : []), this.runs.box, tools, this.canvas, makePeaksTable(files, phases),
-      make("p", "note", "Every figure is an exact peak. Blank: the phase did not come in that file."), ...makeUneven(data, this.model));
+    byId("ranks").replaceChildren(...sayPeaks(data), ...sayJob(data), ...(isByStep ? [make("h2", "", "By step")] : []), this.runs.box, tools, this.canvas, makePeaksTable(files, phases, this.open),
+      make("p", "note", sayPeaksTable(files)), ...makeUneven(data, this.model));
     if (this.colours) this.show(this.colours);
   }
 
@@ -134,11 +139,19 @@ function makeUneven(data, model) {
   return [tools, table];
 }
 
+/** @param {import("./files.js").FileOfPage[]} files */
+function sayPeaksTable(files) {
+  const other = files.find((file) => !file.is_shown);
+  const more = other && !files.some(addressOfFile) ? ` To open another one: peakline html --each with the same files, or peakline html ${shortName(other.file)}` : "";
+  return `Every figure is an exact peak. Blank: the phase did not come in that file.${more}`;
+}
+
 /**
  * @param {import("./files.js").FileOfPage[]} files
  * @param {string[]} phases
+ * @param {(address: string) => void} open
  */
-function makePeaksTable(files, phases) {
+function makePeaksTable(files, phases, open) {
   const table = make("table", "rows");
   const dimensions = [...new Set(files.flatMap((file) => Object.keys(file.coordinates)))];
   const heads = [["File", ""], ["Peak", "right"], ...dimensions.map((name) => [name, "right wide"]), ["At", "right wide"], ["Phase", "wide"], ...phases.map((name) => [name, "right wide"])];
@@ -147,6 +160,8 @@ function makePeaksTable(files, phases) {
     const name = makePlace(file.label);
     name.title = file.file;
     if (file.host) name.append(" ", make("span", "", `${file.host} ${file.pid}`));
+    const address = addressOfFile(file);
+    if (address && !file.is_shown) name.append(" ", makeButton("open", () => open(address), "link"));
     return [name, makeBytes(file.peak_bytes), ...dimensions.map((one) => make("td", "right wide", one in file.coordinates ? String(file.coordinates[one]) : "")),
       make("td", "right wide", formatSeconds(file.peak_seconds)), make("td", "wide", phaseOfPeak(file)),
       ...phases.map((phase) => makePeakCell(cellOf(file, phase)))];

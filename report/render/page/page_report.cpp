@@ -122,6 +122,12 @@ private:
             json_.begin_object().field("line", row.line).field("bytes", row.bytes);
             json_.field("count", row.count);
             put_levels("categories", row.categories);
+            if (const auto caller = row.main_caller()) {
+                const Location& location = page_.names.frames[*caller].location;
+                json_.field("called_from",
+                            display_path(options_.paths, location.file) + ":" +
+                                std::to_string(location.line));
+            }
             json_.end_object();
         }
         json_.end_array();

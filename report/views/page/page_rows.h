@@ -1,6 +1,8 @@
 // Rows of a page: the bytes of each line at one moment, summed over its contexts.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,6 +16,11 @@ struct PageRow {
     uint64_t bytes = 0;
     uint64_t count = 0;
     CategoryLevels categories = {};
+    // Of a library's line: the bytes by the frame of the program that called it, by its id.
+    std::map<uint32_t, uint64_t> callers = {};
+
+    // The caller of most bytes; nullopt: the line is of the program itself.
+    std::optional<uint32_t> main_caller() const;
 };
 
 // Largest first, then by line.
