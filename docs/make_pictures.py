@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import termios
+from itertools import product
 from pathlib import Path
 
 from PIL import Image
@@ -31,6 +32,8 @@ TERMINAL = """<pre style="display:inline-block; margin:0; padding:18px 22px;
 background:{background}; color:{foreground};
 font:13px/1.45 'DejaVu Sans Mono', monospace">{code}</pre>"""
 THEMES = ("light", "dark")
+RATIOS = (1, 2)  # pixels of the screen per pixel of the page
+TABS = {"summary": "", "flame": "", "map": "", "timeline": "&show=blocks"}
 
 
 def environment() -> dict[str, str]:
@@ -71,13 +74,14 @@ def on_terminal(folder: Path, *words: str) -> str:
     return b"".join(parts).decode().replace("\r\n", "\n").strip("\n")
 
 
-def save(picture: bytes, name: str) -> None:
+def save(picture: bytes, name: str, ratio: int) -> None:
     """256 colours are enough for these, in a third of the bytes."""
     image = Image.open(io.BytesIO(picture)).convert("RGB")
-    image.quantize(256, dither=Image.Dither.NONE).save(PICTURES / name, optimize=True)
+    file = PICTURES / f"{name}{'' if ratio == 1 else f'-{ratio}x'}.png"
+    image.quantize(256, dither=Image.Dither.NONE).save(file, optimize=True)
 
 
-def draw_terminal(browser: Browser, text: str, theme: str) -> None:
+def draw_terminal(browser: Browser, text: str, theme: str, ratio: int) -> None:
     from rich.terminal_theme import DEFAULT_TERMINAL_THEME, DIMMED_MONOKAI
 
     colours = DEFAULT_TERMINAL_THEME if theme == "light" else DIMMED_MONOKAI
@@ -85,18 +89,18 @@ def draw_terminal(browser: Browser, text: str, theme: str) -> None:
         console = Console(record=True, width=COLUMNS, file=nowhere)
         console.print(Text.from_ansi(text), end="", no_wrap=True)
         html = console.export_html(theme=colours, inline_styles=True, code_format=TERMINAL)
-    page = browser.new_page(device_scale_factor=2)
+    page = browser.new_page(device_scale_factor=ratio)
     page.set_content(html)
-    save(page.locator("pre").screenshot(), f"table-{theme}.png")
+    save(page.locator("pre").screenshot(), f"table-{theme}", ratio)
     page.close()
 
 
-def draw_page(browser: Browser, file: Path, tab: str, theme: str) -> None:
-    size = {"width": 1120, "height": 700}
-    page = browser.new_page(viewport=size, color_scheme=theme, device_scale_factor=2)
-    page.goto(f"file://{file}#tab={tab}")
+def draw_page(browser: Browser, file: Path, tab: str, theme: str, ratio: int) -> None:
+    size = {"width": 1120, "height": 700 if tab != "timeline" else 880}
+    page = browser.new_page(viewport=size, color_scheme=theme, device_scale_factor=ratio)
+    page.goto(f"file://{file}#tab={tab}{TABS[tab]}")
     page.wait_for_selector("html[data-ready]")
-    save(page.screenshot(), f"{tab}-{theme}.png")
+    save(page.screenshot(), f"{tab}-{theme}", ratio)
     page.close()
 
 
@@ -112,10 +116,10 @@ def main() -> None:
         subprocess.run([*PEAKLINE, *words], cwd=trace.parent, env=environment(), check=True)
         table = on_terminal(trace.parent, "table", "--top", "8", trace.name)
         browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        for theme in THEMES:
-            draw_terminal(browser, table.partition("\n\nThe program read")[0], theme)
-            for tab in ("summary", "flame", "map"):
-                draw_page(browser, page, tab, theme)
+        for theme, ratio in product(THEMES, RATIOS):
+            draw_terminal(browser, table.partition("\n\nThe program read")[0], theme, ratio)
+            for tab in TABS:
+                draw_page(browser, page, tab, theme, ratio)
         browser.close()
     print(f"Wrote {', '.join(sorted(one.name for one in PICTURES.iterdir()))} to {PICTURES}")
 

@@ -39,7 +39,8 @@ API_HEAD = """# Python API: reference
 [In Python](python.md) describes the ways to use these names. They are all in the module `peakline`.
 """
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s]+)\)")
-SOURCE = re.compile(r'\b(src|srcset|href)="([^"\s]+)"')
+SOURCE = re.compile(r'\b(src|href)="([^"\s]+)"')
+SOURCES = re.compile(r'\bsrcset="([^"]+)"')  # "a.png 1x, a-2x.png 2x"
 FENCED = re.compile(r"(^ *```.*?^ *```|`[^`\n]*`)", re.DOTALL | re.MULTILINE)
 
 
@@ -70,9 +71,15 @@ def with_links_of_site(text: str, path: str, names: Mapping[str, str]) -> str:
     def source(found: re.Match[str]) -> str:
         return f'{found[1]}="{moved_target(found[2], path, names) or found[2]}"'
 
+    def sources(found: re.Match[str]) -> str:
+        listed = [one.split() for one in found[1].split(",")]
+        moved = [[moved_target(file, path, names) or file, *rest] for file, *rest in listed]
+        return f'srcset="{", ".join(" ".join(one) for one in moved)}"'
+
     parts = FENCED.split(text)
     prose = "".join(
-        part if number % 2 else SOURCE.sub(source, part) for number, part in enumerate(parts)
+        part if number % 2 else SOURCES.sub(sources, SOURCE.sub(source, part))
+        for number, part in enumerate(parts)
     )
     # The text of a link may hold code; only fenced blocks have none.
     blocks = re.split(r"(^ *```.*?^ *```)", prose, flags=re.DOTALL | re.MULTILINE)

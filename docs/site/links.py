@@ -31,9 +31,11 @@ class Page(HTMLParser):
         self.anchors |= {found[name] for name in ("id", "name") if name in found}
         if tag == "link" and found.get("rel", "") in NAMED:
             return
-        for name in ("href", "src", "srcset", "data"):
+        for name in ("href", "src", "data"):
             if value := found.get(name):
                 self.targets.append((tag, value))
+        for one in filter(None, found.get("srcset", "").split(",")):
+            self.targets.append((tag, one.split()[0]))
 
 
 @cache

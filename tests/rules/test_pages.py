@@ -98,7 +98,9 @@ def broken_links(page: Path, text: str) -> list[str]:
     """Return the relative links of a page that lead nowhere."""
     prose = re.sub(r"^```.*?^```|`[^`\n]*`", "", text, flags=re.DOTALL | re.MULTILINE)
     targets = re.findall(r"\]\(([^)\s]+)\)", prose)
-    targets += re.findall(r'\b(?:src|srcset|href)="([^"\s]+)"', prose)
+    targets += re.findall(r'\b(?:src|href)="([^"\s]+)"', prose)
+    for listed in re.findall(r'\bsrcset="([^"]+)"', prose):
+        targets += [one.split()[0] for one in listed.split(",")]
     broken = []
     for target in targets:
         path, _, anchor = target.partition("#")
@@ -242,6 +244,10 @@ def test_output_and_python_are_no_command_lines() -> None:
         ("[a](README.md#none)", ["README.md#none"]),
         ("# A b\n[a](#a-b) [b](#a-c)", ["#a-c"]),
         ('<img src="docs/pictures/none.png">', ["docs/pictures/none.png"]),
+        (
+            '<img srcset="docs/pictures/table-dark.png 1x, docs/pictures/none.png 2x">',
+            ["docs/pictures/none.png"],
+        ),
         ("[a](https://example.com/none) `[a](b)`", []),
     ],
 )

@@ -60,6 +60,11 @@ def test_links_between_copied_pages_lead_to_their_names_on_the_site() -> None:
     [
         ("README.md", "[a](docs/limits.md#x)", "[a](limits.md#x)"),
         ("README.md", 'src="docs/pictures/a.png"', 'src="pictures/a.png"'),
+        (
+            "README.md",
+            'srcset="docs/pictures/a.png 1x, docs/pictures/b.png 2x"',
+            'srcset="pictures/a.png 1x, pictures/b.png 2x"',
+        ),
         ("docs/limits.md", "[all](README.md) [a](#b)", "[all](pages.md) [a](#b)"),
         ("docs/limits.md", "[`a`](../report/render/JSON.md)", "[`a`](json.md)"),
         ("docs/limits.md", "[the rule](../report/views/a.h)", "the rule"),
@@ -79,6 +84,7 @@ def test_links_are_moved(path: str, text: str, expected: str) -> None:
         ('<a href="c.html">c</a>', ["dead link c.html"]),
         ('<a href="b.html#y">y</a>', ["dead link b.html#y"]),
         ('<img src="none.png">', ["dead link none.png"]),
+        ('<img srcset="b.html 1x, none.png 2x">', ["dead link none.png"]),
         ('<a href="https://example.com/">e</a>', []),
         ('<script src="https://example.com/a.js"></script>', ["loads https://example.com/a.js"]),
         ('<link rel="stylesheet" href="//example.com/a.css">', ["loads //example.com/a.css"]),

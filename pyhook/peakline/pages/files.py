@@ -177,9 +177,17 @@ def _entry(run: dict[str, Any], device: dict[str, Any], texts: _Texts) -> dict[s
             [texts.number(one["name"]), one["peak_bytes"], one["peak_seconds"], one["peak_step"]]
             for one in device["phases"]
         ],
+        "phase_of_peak": _phase_of_peak(device),
         "rows": _rows(run["rows"], texts) if is_chosen else {},
         "complete": run["complete"],
     }
+
+
+def _phase_of_peak(device: dict[str, Any]) -> int | None:
+    """Return the index of the phase in which the peak lies; None: it is not known."""
+    peak = (device["peak_bytes"], device["peak_seconds"])
+    peaks = [(one["peak_bytes"], one["peak_seconds"]) for one in device["phases"]]
+    return peaks.index(peak) if peak in peaks else None
 
 
 def _rows(found: dict[str, Any], texts: _Texts) -> dict[str, list[int]]:

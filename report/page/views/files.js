@@ -7,7 +7,7 @@ import { byId } from "../elements/dom.js";
 /**
  * @typedef {{name: string, bytes: number, seconds: number, step: number | null}} PhasePeak
  * @typedef {{label: string, file: string, rank: number | null, host: string, pid: number, peak_bytes: number,
- *   peak_seconds: number, phases: PhasePeak[], rows: Record<string, number[]>, given: number, device: number | string, is_shown: boolean,
+ *   peak_seconds: number, phases: PhasePeak[], phase_of_peak: number | null, rows: Record<string, number[]>, given: number, device: number | string, is_shown: boolean,
  *   coordinates: Record<string, number>, by_step: import("../data/step_levels.js").LevelsOfFile | null}} FileOfPage
  * @typedef {{label: string, bytes_above: number, rows: [string, number][]}} Outlier
  * @typedef {{key: string, least: number, median: number, most: number, heaviest: string}} UnevenRow
@@ -58,8 +58,7 @@ async function unpackFiles() {
  * @param {FileOfPage} file
  */
 export function phaseOfPeak(file) {
-  const phase = file.phases.find((one) => one.bytes === file.peak_bytes && one.seconds === file.peak_seconds);
-  return phase ? textOfPhase(phase) : "";
+  return file.phase_of_peak === null ? "" : textOfPhase(file.phases[file.phase_of_peak]);
 }
 
 /** @param {PhasePeak} phase */

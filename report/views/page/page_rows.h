@@ -16,7 +16,7 @@ struct PageRow {
     uint64_t bytes = 0;
     uint64_t count = 0;
     CategoryLevels categories = {};
-    // Of a library's line: the bytes by the frame of the program that called it, by its id.
+    // The bytes of a library's line by the id of the frame of the program that called it.
     std::map<uint32_t, uint64_t> callers = {};
 
     // The caller of most bytes; nullopt: the line is of the program itself.
