@@ -95,9 +95,11 @@ void read_everything(const std::vector<unsigned char>& file) {
         } catch (const report::TraceError&) {
         }
     }
-    try {
-        report::make_outline(reader, {}, {});
-    } catch (const report::TraceError&) {
+    for (report::MakeReport* const unprinted : {report::make_outline, report::make_step_levels}) {
+        try {
+            unprinted(reader, {}, {});
+        } catch (const report::TraceError&) {
+        }
     }
     for (const char* device : {"", "all"}) {
         report::ReportOptions options;

@@ -18,7 +18,8 @@ from peakline.runs.members import Member, member_of
 from peakline.runs.report import compare_run
 from peakline.runs.text import listed_ranks
 
-# Rows at every step take much of a page: of more files it has the levels only.
+# Rows at every step take much of a page: of more files only the first and the last one have them,
+# which the tab Differences compares at first.
 _MOST_FILES_WITH_ROWS = 8
 
 
@@ -71,10 +72,9 @@ def files_data(
             entry["coordinates"] = job.coordinates.get(run["file"], {}) if job else {}
             entry["is_shown"] = i == shown and device["device"] == run["chosen"]["device"]
             by_step = levels[i] if device is run["chosen"] and i < len(levels) else None
+            with_rows = len(runs) <= _MOST_FILES_WITH_ROWS or i in (0, len(runs) - 1)
             entry["by_step"] = (
-                for_page(by_step, texts.number, with_rows=len(runs) <= _MOST_FILES_WITH_ROWS)
-                if by_step
-                else None
+                for_page(by_step, texts.number, with_rows=with_rows) if by_step else None
             )
             files.append(entry)
     pairs = [[texts.number(before), texts.number(after)] for before, after in moved]
