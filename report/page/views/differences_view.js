@@ -178,7 +178,7 @@ export class DifferencesView {
     }
     const files = [this.before, this.after].map((select) => this.fileOf(select));
     const pair = files.map((file) => file.given).join();
-    // Of many files a page has rows at every step for two.
+    // A page of many files has rows at every step for two of them.
     if (pair !== this.pair) this.runs.choose(files.every((file) => file.by_step?.keys) ? files : []);
     this.pair = pair;
     const drawn = [pair, this.by, this.runs.slot].join();

@@ -45,7 +45,7 @@ export class RanksView {
       }));
     this.runs = new RunsByStep("ranks", data);
     const isByStep = this.runs.choose(files);
-    byId("ranks").replaceChildren(...sayPeaks(data), ...sayJob(data), ...(isByStep ? [make("h2", "", "By step")] : []), this.runs.box, tools, this.canvas, makePeaksTable(files, phases, this.open),
+    byId("ranks").replaceChildren(...sayPeaks(data), ...sayJob(data), ...(isByStep ? [make("h2", "", "By step"), this.runs.box] : []), tools, this.canvas, makePeaksTable(files, phases, this.open),
       make("p", "note", sayPeaksTable(files)), ...makeUneven(data, this.model));
     if (this.colours) this.show(this.colours);
   }
