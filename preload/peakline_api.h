@@ -127,7 +127,8 @@ void peakline_torch_part_name(const char* version, const char* build, char* name
 
 // Describes objects of the program: see pyhook/code/instances.h and
 // pyhook/interpreter/safe_point.h. Call all of these with the GIL held. peakline_watch_methods
-// replaces the watched methods; those beyond kPeaklineMaxWatched are ignored.
+// replaces the watched methods; those beyond kPeaklineMaxWatched are ignored. The first one is the
+// call of modules.
 enum : size_t { kPeaklineMaxWatched = 8 };
 void peakline_watch_methods(const uint64_t* codes, size_t count);
 uint64_t peakline_own_instance();

@@ -1,6 +1,7 @@
 #include "python_stack.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <new>
 
@@ -21,6 +22,13 @@ constexpr size_t kStackCacheCapacity = size_t{1} << 17;
 
 // Maps a raw stack to its leaf node. Allocated once, never destroyed.
 record::RawStackCache* g_stacks = nullptr;
+
+// The code of Module's calls; 0: none. relaxed: as for g_watched_methods.
+std::atomic<uint64_t> g_module_call{0};
+
+uint64_t module_call() {
+    return g_module_call.load(std::memory_order_relaxed);
+}
 
 // Marks this thread as reading Python frames. See Note [End of the interpreter].
 class CaptureScope {
@@ -54,7 +62,8 @@ private:
     bool entered_;
 };
 
-// Requests names from the program when a stack shows a module for the first time.
+// Requests names from the program when a stack shows a module for the first time, and its inputs
+// when it shows the module's first call.
 void ask_for_names() {
     if (g_instances.take_news()) {
         request_safe_point(SafePoint::kNewInstance);
@@ -69,7 +78,9 @@ uint32_t intern_stack_slow(record::StackTable& table, ThreadScratch& scratch, si
     for (size_t i = count; i > 0; --i) {
         const RawFrame& raw = scratch.frames[i - 1];
         if (raw.code == kInstanceMark) {
-            instance = g_instances.intern_slow(raw.position, table);
+            // The frame of the method is before its mark.
+            const bool is_call = i > 1 && scratch.frames[i - 2].code == module_call();
+            instance = g_instances.intern_slow(raw.position, table, is_call);
             continue;
         }
         if (!reader.is_visible(raw)) {
@@ -224,6 +235,7 @@ void watch_methods(const uint64_t* codes, size_t count) {
     for (size_t i = 0; i < kWatchedSlots; ++i) {
         g_watched_methods.codes[i].store(by_slot[i], std::memory_order_relaxed);
     }
+    g_module_call.store(count == 0 ? 0 : codes[0], std::memory_order_relaxed);
     g_code_table.bump_epoch();  // known stacks have a different key now
 }
 

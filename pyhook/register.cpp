@@ -84,7 +84,7 @@ __attribute__((constructor)) void register_python_side() {
         capture::ObjectSide{watch_methods,
                             own_instance,
                             [](record::StackTable& table, uint64_t address) {
-                                return g_instances.intern_slow(address, table);
+                                return g_instances.intern_slow(address, table, false);
                             },
                             [](uint64_t address) { return g_instances.knows(address); },
                             [](uint64_t kind, uint64_t finalizer) {

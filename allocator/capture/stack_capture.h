@@ -47,7 +47,7 @@ struct PythonSide {
 // The reason to run our Python code, see Note [Safe points] in pyhook/interpreter/safe_point.h.
 // torch_objects/ uses the same numbers.
 enum class SafePoint : uint32_t {
-    kNewInstance = 1,    // a module was seen in a stack for the first time
+    kNewInstance = 1,    // a stack has a module, or a call of a module, for the first time
     kOptimizerStep = 2,  // an optimizer has just made a step on this thread
     kLastLook = 4,       // a trace or the program ends
     kOutOfMemory = 8,

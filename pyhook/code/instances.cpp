@@ -26,7 +26,7 @@ bool InstanceTable::init() {
     return entries_->is_ready() || entries_->init(kMaxInstances);
 }
 
-uint32_t InstanceTable::intern_slow(uint64_t address, record::StackTable& table) {
+uint32_t InstanceTable::intern_slow(uint64_t address, record::StackTable& table, bool is_call) {
     if (address == 0) {
         return 0;
     }
@@ -35,6 +35,10 @@ uint32_t InstanceTable::intern_slow(uint64_t address, record::StackTable& table)
         const record::LockGuard guard(lock_);
         Entry* const known = entries_->find(address);
         if (known != nullptr && known->id != 0) {
+            if (is_call && known->is_called == 0) {
+                known->is_called = 1;
+                has_news_.store(true, std::memory_order_relaxed);
+            }
             return known->id;
         }
         // Addresses stay in the table when their object dies.
@@ -45,6 +49,7 @@ uint32_t InstanceTable::intern_slow(uint64_t address, record::StackTable& table)
         if (entry == nullptr) {
             return 0;
         }
+        entry->is_called = is_call ? 1 : 0;
         id = entry->id = ++last_id_;
     }
     table.report_instance({id, intern_class_name(address, table), 0, 0});

@@ -22,13 +22,15 @@ public:
     bool init();
 
     // The id of the object at this address, which a frame of this thread (or the GIL) keeps alive.
-    // A new object is added to `table` with its class name. 0: the table is full.
-    uint32_t intern_slow(uint64_t address, record::StackTable& table);
+    // A new object is added to `table` with its class name. 0: the table is full. `is_call`: that
+    // frame is a call of a module, whose arguments are news once.
+    uint32_t intern_slow(uint64_t address, record::StackTable& table, bool is_call);
 
     // Whether the object at this address has an id.
     bool knows(uint64_t address);
 
-    // Whether an object was seen for the first time since the last call.
+    // Whether an object was seen for the first time since the last call, or called for the first
+    // time.
     bool take_news() {
         // relaxed: a thread that sees it late requests names late.
         return has_news_.load(std::memory_order_relaxed) &&
@@ -48,7 +50,7 @@ public:
 private:
     struct Entry : Addressed {
         uint32_t id;  // 0: died
-        uint32_t unused;
+        uint32_t is_called;
     };
 
     std::atomic<bool> has_news_{false};

@@ -56,8 +56,16 @@ void LayerInputs::see(const RunBlock& block) {
     const size_t pass = pass_of(block.facts.alloc_event);
     std::vector<PassBlock>& same = blocks_[{pass, block.block.context}];
     same.push_back({block.ordinal, block.facts.alloc_event, block.facts.free_event, block.bytes});
+    const OfOperator key{pass, block.origin.module, block.origin.op};
+    std::vector<PassBlock>& of_operator = of_operators_[key];
+    of_operator.push_back(same.back());
     if (named != sources_.end()) {
-        named->second = {pass, block.block.context, same.size() - 1};
+        named->second = {pass,
+                         block.block.context,
+                         same.size() - 1,
+                         block.origin.module,
+                         block.origin.op,
+                         of_operator.size() - 1};
         named_[block.ordinal] = same.back();
     }
 }
@@ -81,7 +89,13 @@ std::optional<PassBlock> LayerInputs::block_at(const Source& source,
     const PassBlock& first = named_.at(ordinal);
     const bool is_alive = first.alloc_event < run_.passes[pass - 1]->end_event &&
                           first.free_event > run_.passes[pass - 1]->begin_event;
-    return is_alive ? std::optional(first) : std::nullopt;
+    if (is_alive) {
+        return first;
+    }
+    const auto of_operator = of_operators_.find({pass, source.module, source.op});
+    const bool is_there = same == blocks_.end() && of_operator != of_operators_.end() &&
+                          source.number_of_op < of_operator->second.size();
+    return is_there ? std::optional(of_operator->second[source.number_of_op]) : std::nullopt;
 }
 
 std::optional<std::vector<PassBlock>> LayerInputs::of_module(const std::string& path,

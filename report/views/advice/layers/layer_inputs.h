@@ -1,12 +1,16 @@
 // The blocks that go into modules, in every forward pass. The recording names them for the first
 // call of each module (Note [Inputs of modules]). In a later pass the input is the block from the
-// same stack, with the same number among the blocks of this stack since the pass before.
+// same stack, with the same number among the blocks of this stack since the pass before. A program
+// may call its steps from several lines: then it is the block from the same module and operator,
+// with the same number among those.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -30,8 +34,6 @@ public:
     // Call it with every block, in the order they were made.
     void see(const RunBlock& block);
 
-    // Whether the recording names inputs of any module.
-    bool are_known() const { return !inputs_.empty(); }
     // The blocks that go into the module with this path, in this pass. nullopt: not known.
     std::optional<std::vector<PassBlock>> of_module(const std::string& path, size_t pass) const;
     // Whether a module outside of `path` got this block of the pass.
@@ -41,13 +43,18 @@ public:
     void see_outside(const RunBlock& block);
 
 private:
-    // The stack of a block and its number among the blocks of this stack in one pass.
+    using OfStack = std::pair<size_t, uint32_t>;                                // pass, context
+    using OfOperator = std::tuple<size_t, std::string_view, std::string_view>;  // pass, module, op
+    // The stack of a block and its number among the blocks of this stack in one pass, and the same
+    // for its module and operator.
     struct Source {
         size_t pass = 0;
         uint32_t context = 0;
         size_t number = 0;
+        std::string_view module;
+        std::string_view op;
+        size_t number_of_op = 0;
     };
-    using OfStack = std::pair<size_t, uint32_t>;  // pass, context
 
     size_t pass_of(uint64_t event) const;
     std::optional<PassBlock> block_at(const Source& source, uint64_t ordinal, size_t pass) const;
@@ -57,6 +64,7 @@ private:
     std::map<uint64_t, Source> sources_;  // by ordinal, of the inputs that the recording names
     std::map<uint64_t, PassBlock> named_;
     std::map<OfStack, std::vector<PassBlock>> blocks_;
+    std::map<OfOperator, std::vector<PassBlock>> of_operators_;
     std::map<size_t, std::vector<PassBlock>> outside_;  // by pass
     // By pass, computed when it is first needed: the modules that get a block.
     mutable std::map<size_t, std::map<uint64_t, std::vector<const std::string*>>> readers_;

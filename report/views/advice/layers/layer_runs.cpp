@@ -159,7 +159,8 @@ void LayerRuns::see(const RunBlock& block) {
 }
 
 uint64_t LayerRuns::result_of(const LayerRun& run) const {
-    return inputs_.are_known() ? largest_alive(run) : largest_of_last_operator(run);
+    return inputs_.of_module(run.layer, run.pass).has_value() ? largest_alive(run)
+                                                              : largest_of_last_operator(run);
 }
 
 void LayerRuns::see_forward(const RunBlock& block, const LayerName& name, Family* family) {
