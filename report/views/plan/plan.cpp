@@ -201,11 +201,34 @@ private:
         const auto plain = none_.segments(plan_.layers, attempts);
         const auto recomputed = all_->segments(plan_.layers, attempts);
         if (plain.has_value() && recomputed.has_value()) {
-            made.composed = PlanProblem{composed_rows(*plain, *recomputed), costs_};
+            made.composed = PlanProblem{composed_rows(*plain, *recomputed, own_inputs()), costs_};
             add_other_moments(made.bound, &*made.composed);
             plan_.is_composed = true;
+            if (!is_bound()) {
+                made.bound = *made.composed;
+            }
         }
         return made;
+    }
+
+    // By candidate: bytes of the blocks that go into it alone, in its last run.
+    std::vector<std::vector<int64_t>> own_inputs() const {
+        std::vector<std::vector<int64_t>> all;
+        for (const Candidate& one : candidates_) {
+            std::vector<int64_t>& bytes = all.emplace_back();
+            for (const PassBlock& input : one.runs.back()->inputs) {
+                bytes.push_back(static_cast<int64_t>(input.bytes));
+            }
+        }
+        return all;
+    }
+
+    // Whether the recording with all layers checkpointed agrees with the rows of the first one. It
+    // does not if layers read blocks that this one does not know.
+    bool is_bound() const {
+        const PlanProblem rows = with_free(rows_, std::vector<bool>(free_.size()), costs_);
+        const auto real = static_cast<int64_t>(all_->recorded.run.facts().peak.bytes);
+        return peak_of(rows, Chosen(costs_.size(), true)) >= real;
     }
 
     // Peaks before the first pass and after the last step, which no layer changes.

@@ -1,6 +1,8 @@
 #include "segments.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 namespace peakline::report {
 namespace {
@@ -112,26 +114,90 @@ StepSegment segment_of(std::vector<StepEvent>::const_iterator begin,
     return segment;
 }
 
+std::vector<MiddleMoment> moments_of(std::vector<StepEvent>::const_iterator begin,
+                                     std::vector<StepEvent>::const_iterator end) {
+    std::vector<MiddleMoment> moments;
+    MiddleMoment now;
+    for (auto at = begin; at != end; ++at) {
+        now.level += at->bytes;
+        now.event = at->event;
+        if (at->is_alloc) {
+            moments.push_back(now);
+        } else if (at->block != nullptr && at->block->layer != kNoLayer) {
+            now.freed[at->block->layer] += at->block->bytes;
+        }
+    }
+    return moments;
+}
+
 int64_t count_of(const StepSegment& segment,
                  const std::tuple<std::string, std::string, int64_t>& key) {
     const auto found = segment.outside.find(key);
     return found == segment.outside.end() ? 0 : found->second;
 }
 
-// Bytes of blocks of no layer that the checkpoint of each layer keeps through the middle.
-std::vector<int64_t> kept_outside(const StepSegments& none, const StepSegments& all) {
-    std::vector<int64_t> kept(none.forward.size());
+// Bytes of blocks of no layer that checkpoints keep through the middle, by the layer that frees
+// them if all are checkpointed.
+struct KeptOutside {
+    std::vector<int64_t> own;     // kept by this layer's checkpoint
+    std::vector<int64_t> shared;  // by the checkpoint of any layer
+};
+
+KeptOutside kept_outside(const StepSegments& none,
+                         const StepSegments& all,
+                         const std::vector<std::vector<int64_t>>& own_inputs) {
+    const size_t layer_count = none.forward.size();
+    KeptOutside kept{std::vector<int64_t>(layer_count), std::vector<int64_t>(layer_count)};
     for (const auto& [key, count] : none.middle.outside) {
         int64_t missing = count - count_of(all.middle, key);
-        for (size_t layer = 0; layer < kept.size(); ++layer) {
+        for (size_t layer = 0; layer < layer_count; ++layer) {
             const int64_t more =
                 count_of(all.backward[layer], key) - count_of(none.backward[layer], key);
             const int64_t moved = std::max<int64_t>(0, std::min(missing, more));
-            kept[layer] += moved * std::get<2>(key);
+            const int64_t bytes = std::get<2>(key);
+            const std::vector<int64_t>& inputs = own_inputs[layer];
+            const bool is_own = std::find(inputs.begin(), inputs.end(), bytes) != inputs.end();
+            (is_own ? kept.own : kept.shared)[layer] += moved * bytes;
             missing -= moved;
         }
     }
     return kept;
+}
+
+int64_t bytes_of(const std::map<size_t, int64_t>& by_layer, size_t layer) {
+    const auto found = by_layer.find(layer);
+    return found == by_layer.end() ? 0 : found->second;
+}
+
+// Adds the rows of the middle: of its highest level alone where the two steps allocate differently
+// there.
+void add_middle(const StepSegments& none,
+                const StepSegments& all,
+                int64_t level,
+                const std::vector<int64_t>& change,
+                const std::vector<int64_t>& kept,
+                std::vector<PlanRow>* rows) {
+    const bool is_same = none.moments.size() == all.moments.size() && !none.moments.empty();
+    const StepSegment& middle = none.middle;
+    const MiddleMoment top{middle.top - middle.entry, middle.event};
+    const size_t moment_count = is_same ? none.moments.size() : 1;
+    std::map<std::vector<int64_t>, PlanRow> highest;  // by change
+    for (size_t i = 0; i < moment_count; ++i) {
+        const MiddleMoment& plain = is_same ? none.moments[i] : top;
+        const MiddleMoment& other = is_same ? all.moments[i] : top;
+        PlanRow row{level + plain.level, change, plain.event};
+        for (size_t layer = 0; layer < change.size(); ++layer) {
+            row.change[layer] += kept[layer] + bytes_of(plain.freed, layer);
+            row.change[layer] -= bytes_of(other.freed, layer);
+        }
+        const auto [at, is_new] = highest.try_emplace(row.change, row);
+        if (!is_new && row.level > at->second.level) {
+            at->second = row;
+        }
+    }
+    for (auto& [key, row] : highest) {
+        rows->push_back(std::move(row));
+    }
 }
 
 }  // namespace
@@ -150,10 +216,14 @@ std::optional<StepSegments> segments_of(const std::vector<StepBlock>& blocks,
     }
     Cutter cutter(layer_count);
     std::vector<StepSegment> found;
+    std::vector<MiddleMoment> moments;
     auto begin = events.begin();
     for (auto at = events.begin(); at != events.end(); ++at) {
         if (at->is_alloc && cutter.begins(*at->block)) {
             found.push_back(segment_of(begin, at, level, step.begin));
+            if (found.size() == layer_count + 2) {
+                moments = moments_of(begin, at);
+            }
             level = found.back().exit;
             begin = at;
         }
@@ -170,13 +240,16 @@ std::optional<StepSegments> segments_of(const std::vector<StepBlock>& blocks,
     segments.before = found.front();
     segments.forward.assign(first, first + count);
     segments.middle = first[count];
+    segments.moments = std::move(moments);
     segments.backward.assign(first + count + 1, first + 2 * count + 1);
     std::reverse(segments.backward.begin(), segments.backward.end());
     segments.after = found.back();
     return segments;
 }
 
-std::vector<PlanRow> composed_rows(const StepSegments& none, const StepSegments& all) {
+std::vector<PlanRow> composed_rows(const StepSegments& none,
+                                   const StepSegments& all,
+                                   const std::vector<std::vector<int64_t>>& own_inputs) {
     const size_t count = none.forward.size();
     std::vector<PlanRow> rows;
     int64_t level = none.before.exit;
@@ -192,20 +265,18 @@ std::vector<PlanRow> composed_rows(const StepSegments& none, const StepSegments&
     for (size_t layer = 0; layer < count; ++layer) {
         pass_layer(none.forward[layer], all.forward[layer], layer);
     }
-    const std::vector<int64_t> kept = kept_outside(none, all);
-    const auto freed = [](const StepSegment& segment, size_t layer) {
-        const auto found = segment.freed.find(layer);
-        return found == segment.freed.end() ? int64_t{0} : found->second;
-    };
-    PlanRow middle{level + none.middle.top - none.middle.entry, change, none.middle.event};
+    const KeptOutside kept = kept_outside(none, all, own_inputs);
+    level += std::accumulate(kept.shared.begin(), kept.shared.end(), int64_t{0});
+    add_middle(none, all, level, change, kept.own, &rows);
     level += none.middle.exit - none.middle.entry;
     for (size_t layer = 0; layer < count; ++layer) {
-        middle.change[layer] += kept[layer];
-        change[layer] += freed(none.middle, layer) - freed(all.middle, layer) + kept[layer];
+        change[layer] += bytes_of(none.middle.freed, layer) - bytes_of(all.middle.freed, layer);
+        change[layer] += kept.own[layer];
     }
-    rows.push_back(std::move(middle));
     for (size_t layer = count; layer-- > 0;) {
         pass_layer(none.backward[layer], all.backward[layer], layer);
+        level -= kept.shared[layer];
+        change[layer] += kept.shared[layer];
     }
     rows.push_back({level + none.after.top - none.after.entry, change, none.after.event});
     return rows;

@@ -6,7 +6,10 @@
 // checkpointed layer from the second step and every other segment from the first. The levels follow
 // from the segments before. Blocks that a layer made and that the middle frees belong to the layer.
 // A block of no layer that the middle frees in one step, and the backward pass of a layer in the
-// other, is kept by the checkpoint of that layer: the layer that reads it.
+// other, is kept by the checkpoint of that layer: the layer that reads it. If other layers may read
+// it, too, any checkpoint may keep it; it then counts for every set, which may be too much. In the
+// middle, blocks of layers die at different moments of the two steps, so the levels are compared
+// from one allocation of the middle to the next: both steps make the same ones.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +37,13 @@ struct StepBlock {
 };
 inline constexpr size_t kNoLayer = SIZE_MAX;
 
+// An allocation of the middle.
+struct MiddleMoment {
+    int64_t level = 0;  // over the level where the middle begins
+    uint64_t event = 0;
+    std::map<size_t, int64_t> freed = {};  // bytes by layer, since the middle began
+};
+
 struct StepSegment {
     int64_t entry = 0;
     int64_t top = 0;
@@ -48,6 +58,7 @@ struct StepSegments {
     StepSegment before;
     std::vector<StepSegment> forward;  // by layer
     StepSegment middle;
+    std::vector<MiddleMoment> moments;
     std::vector<StepSegment> backward;  // by layer
     StepSegment after;
 };
@@ -59,7 +70,10 @@ std::optional<StepSegments> segments_of(const std::vector<StepBlock>& blocks,
                                         size_t layer_count,
                                         EventRange step);
 
-// See Note [Two recorded steps].
-std::vector<PlanRow> composed_rows(const StepSegments& none, const StepSegments& all);
+// See Note [Two recorded steps]. `own_inputs`: by layer, the bytes of each block that
+// goes into this layer alone.
+std::vector<PlanRow> composed_rows(const StepSegments& none,
+                                   const StepSegments& all,
+                                   const std::vector<std::vector<int64_t>>& own_inputs);
 
 }  // namespace peakline::report
