@@ -71,7 +71,7 @@ LIBRARIES := $(NATIVE)/libpeakline.so $(NATIVE)/libpeakline_preload.so $(NATIVE)
              $(NATIVE)/libpeakline_guard.so \
              $(PACKAGE)/_recorder.abi3.so $(PACKAGE)/_report.abi3.so $(PACKAGE)/page/page.js
 
-.PHONY: help setup build native demo test test-simulated unit soak fuzz sanitize mutants check format bench bench-shapes bench-instructions bench-samples test-gpu bench-gpu gpu-bundle families fidelity whatif-proof calibrate pictures docs man wheel release clean
+.PHONY: help setup build native demo test test-simulated unit soak fuzz sanitize mutants check format bench bench-shapes bench-instructions bench-samples test-gpu bench-gpu gpu-bundle families fidelity plan-proof whatif-proof calibrate pictures docs man wheel release clean
 
 help: ## list the commands
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -195,6 +195,9 @@ gpu-bundle: build $(BUILD)/librecording_switch.so ## a folder OUT that checks pe
 
 families: build ## programs of the common training libraries, with recording and without
 	@$(PYTHON) tests/families/families.py
+
+plan-proof: build ## predictions of `peakline plan` against really run sets of layers
+	@PYTHONPATH=$(CURDIR)/pyhook $(PYTHON) tests/fidelity/plans.py
 
 fidelity: build ## peaks on the simulated GPU against those on the real one of this machine
 	@$(PYTHON) tests/fidelity/fidelity.py

@@ -210,7 +210,9 @@ void put_for_programs(JsonWriter& json, const PlanReport& report) {
     put_changes(json, plan);
     json.key("predicted").begin_object().field("requested_bytes", plan.found.peak_bytes);
     json.field("is_exact", plan.fits_as_it_is);
-    json.field("is_upper_bound", !plan.is_composed).end_object();
+    // An input that the recording cannot see makes a prediction too low.
+    json.field("is_upper_bound", plan.fits_as_it_is).end_object();
+    json.field("recordings", uint64_t{plan.is_composed ? 2U : 1U});
     json.field("step_flops", plan.step_cost);
     put_proof(json, plan);
     json.key("all_layers").begin_array();
