@@ -152,7 +152,10 @@ class Objects:
             if frame.f_code in self.codes:
                 outermost = frame.f_locals.get("self")
             frame = frame.f_back
-        if outermost is not None and type(outermost) in classes_below(self._module_class):
+        # The classes of a large program are many: search them for new modules only.
+        if outermost is None or self._modules.instance_of(outermost):
+            return
+        if type(outermost) in classes_below(self._module_class):
             self._modules.name_unknown(outermost)
 
     def _name_replicas(self) -> None:
