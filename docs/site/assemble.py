@@ -31,6 +31,7 @@ ELSEWHERE = {
     "preload/VISIBLE.md": "visible.md",
     "tests/bench/RESULTS.md": "results-cost.md",
     "tests/fidelity/RESULTS.md": "results-fidelity.md",
+    "tests/fidelity/PLANS.md": "results-plans.md",
     "tests/reference/COVERAGE.md": "coverage.md",
     "examples/README.md": "examples/index.md",
 }

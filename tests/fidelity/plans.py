@@ -48,13 +48,11 @@ def run(folder: Path, *words: str) -> str:
     return result.stdout
 
 
-def predicted(trace: Path, layers: list[str], recomputed: str) -> int:
+def predicted(trace: Trace, known: list[str], layers: list[str], recomputed: str) -> int:
     """The requested peak with these layers checkpointed."""
-    opened = Trace(str(trace))
-    known = json.loads(opened.report("plan", json=True, peak_budget=1))["all_layers"]
     # A path begins with its model where the process has several.
     own = [one for one in known if any(f".{one}".endswith(f".{layer}") for layer in layers)]
-    text = opened.report("plan", json=True, peak_budget=1, layers=own, recomputed=recomputed)
+    text = trace.report("plan", json=True, peak_budget=1, layers=own, recomputed=recomputed)
     document = json.loads(text)
     assert document["recordings"] == (2 if recomputed else 1), document["refusal"]
     return int(document["predicted"]["requested_bytes"])
@@ -63,12 +61,11 @@ def predicted(trace: Path, layers: list[str], recomputed: str) -> int:
 def rows_of(folder: Path, name: str, said: dict[str, Any]) -> tuple[list[str], int]:
     """The rows of one model, and the lowest difference with two recordings."""
     rows, lowest = [], 0
+    trace = Trace(str(folder / f"{name}.peak"))
+    known = json.loads(trace.report("plan", json=True, peak_budget=1))["all_layers"]
     for count, other in (("one", ""), ("two", str(folder / f"{name}.all.peak"))):
         sets = [(layers, real) for layers, real in said["peaks"] if layers]
-        errors = [
-            (predicted(folder / f"{name}.peak", layers, other) - real, real)
-            for layers, real in sets
-        ]
+        errors = [(predicted(trace, known, layers, other) - real, real) for layers, real in sets]
         low, high = min(errors)[0], max(errors)[0]
         exact = sum(error == 0 for error, _ in errors)
         largest = max((error / real for error, real in errors), key=abs)
