@@ -11,6 +11,7 @@ import { ModulesView } from "./views/modules_view.js";
 import { MomentBar } from "./views/moment_bar.js";
 import { OomView } from "./views/oom_view.js";
 import { PhasesView } from "./views/phases_view.js";
+import { PlanView } from "./views/plan_view.js";
 import { RanksView } from "./views/ranks_view.js";
 import { SummaryView } from "./views/summary_view.js";
 import { TensorsView } from "./views/tensors_view.js";
@@ -45,6 +46,7 @@ export const TABS = [
   { id: "map", text: "Map", hasBar: ofMap, make: ({ model, setWindow, showLine }) => new MapView(model, setWindow, showLine) },
   { id: "tensors", text: "Tensors", hasBar: always, isUsed: (model) => model.tensors.count > 0, make: ({ model }) => new TensorsView(model) },
   { id: "growth", text: "Growth", isUsed: (model) => model.growth.isKnown, make: ({ model }) => new GrowthView(model) },
+  { id: "plan", text: "Plan", isUsed: (model) => Boolean(model.page.plan), make: ({ model }) => new PlanView(model) },
   { id: "modules", text: "Modules", hasBar: always, make: ({ model, showTensors }) => new ModulesView(model, showTensors) },
   { id: "phases", text: "Phases", hasBar: always, isUsed: (model) => model.intervals.length > 0, make: ({ model, setWindow }) => new PhasesView(model, setWindow) },
   { id: "ranks", text: "Ranks", isUsed: ofFiles, make: ({ model, openFile }) => new RanksView(model, openFile) },

@@ -81,6 +81,7 @@ def test_the_bars_are_those_of_the_table(run: Run) -> None:
         ("ranks", "svg"),
         ("growth", "svg"),
         ("compare", "svg"),
+        ("plan", "svg"),
         ("card", "svg"),
     ],
 )

@@ -19,6 +19,7 @@ from peakline.commands.running.program_options import run_options_of
 from peakline.commands.running.trial_runs import add_try_arguments, check_program, progress
 from peakline.commands.shared import report_options as options
 from peakline.commands.shared.printing import print_reports, suggest
+from peakline.recording.plans import SNIPPET
 from peakline.trials.attempts import TryOptions
 from peakline.trials.planning import Budget, Planned, other_bytes, plan_program
 
@@ -230,10 +231,4 @@ def _snippet(found: Planned) -> Iterator[str]:
     if not found.layers:
         return
     yield "To paste, after the model is made:"
-    yield "  import functools"
-    yield "  from torch.utils.checkpoint import checkpoint"
-    yield f"  for name in {found.layers}:"
-    yield "      layer = model.get_submodule(name)"
-    yield "      layer.forward = functools.partial("
-    yield "          checkpoint, layer.forward, use_reentrant=False"
-    yield "      )"
+    yield from (f"  {line.replace('{names}', str(found.layers))}" for line in SNIPPET)

@@ -11,8 +11,10 @@ from peakline.base.engine import CommandError, report_engine
 from peakline.base.files import replacing, trace_stem
 from peakline.base.next_commands import suggest_for
 from peakline.base.output import write_lines
+from peakline.base.sizes import bytes_of
 from peakline.commands.shared import report_options
 from peakline.commands.shared.folders import ALL, HEAVIEST
+from peakline.recording.plans import frontier_of_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,16 +23,17 @@ if TYPE_CHECKING:
     from peakline.pages.step_levels import StepLevels
 
 NAME = "plot"
-HELP = "Draw memory, growth, phases or ranks as PNG, SVG or PDF."
+HELP = "Draw memory, growth, a plan or ranks as PNG, SVG or PDF."
 EXAMPLES = (
     "peakline plot train.peak -o memory.pdf\n"
     "peakline plot --kind lines train.peak -o lines.svg\n"
     "peakline plot --kind growth train.peak -o growth.svg\n"
+    "peakline plot --kind plan --budget 24GiB train.peak -o plan.svg\n"
     "peakline plot --kind card train.peak -o card.png\n"
     "peakline plot --kind ranks rank*.peak -o ranks.png\n"
     "peakline plot --kind compare before.peak after.peak -o compare.png"
 )
-KINDS = ("timeline", "lines", "growth", "phases", "modules", "ranks", "compare", "card")
+KINDS = ("timeline", "lines", "growth", "phases", "modules", "plan", "ranks", "compare", "card")
 _OF_SEVERAL = ("ranks", "compare")
 FORMATS = (".png", ".svg", ".pdf")
 
@@ -61,10 +64,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="time",
         help="With --kind timeline: show seconds, or the order of events (default: time)",
     )
+    parser.add_argument(
+        "--budget",
+        type=_budget,
+        default=0,
+        metavar="SIZE",
+        help="With --kind plan: mark this budget for torch's blocks (24GiB), and the set for it",
+    )
     parser.add_argument("--title", default="", metavar="TEXT", help="Write TEXT above the figure")
     report_options.add_top(parser, "bars", 12)
     report_options.add_device(parser)
     report_options.add_measure(parser)
+
+
+def _budget(text: str) -> int:
+    try:
+        return bytes_of(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is no size (24GiB)") from None
 
 
 def run(args: argparse.Namespace) -> int:
@@ -162,6 +179,12 @@ def _draw(axes: Axes, args: argparse.Namespace) -> int:
         if len(page.columns["growth_tick"]) < 2:
             raise CommandError(f"{args.files[0]} has no two ends of steps to compare")
         plots.draw_growth(axes, page)
+        return 0
+    if args.kind == "plan":
+        plan = frontier_of_file(args.files[0], args.device, args.budget)
+        if plan is None:
+            raise CommandError(f"{args.files[0]} has no plan; peakline plan --budget 1GiB says why")
+        plots.draw_plan(axes, plan)
         return 0
     if args.kind == "lines":
         page = read_page(trace, **options)

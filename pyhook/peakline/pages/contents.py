@@ -13,6 +13,7 @@ from peakline.base.engine import report_engine
 from peakline.base.faults import failing_alone
 from peakline.base.files import reading
 from peakline.recording.growth import UNITS, growth_of_file
+from peakline.recording.plans import SNIPPET, frontier_of_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,6 +94,15 @@ def read_growth(path: str) -> GrowthContent:
         sentences, document = growth_of_file(path)
         return GrowthContent(tuple(sentences), _leaks_of(document) if document else None)
     return GrowthContent()
+
+
+def read_plan(path: str) -> dict[str, Any] | None:
+    """Return the sets of layers that lower the peak, with the lines to paste; None: no plan."""
+    plan = None
+    # Traces that keep no times or no peak have no plan.
+    with failing_alone("the plan is not on the page"), suppress(report_engine().TraceError):
+        plan = frontier_of_file(path)
+    return None if plan is None else {**plan, "snippet": "\n".join(SNIPPET)}
 
 
 def _leaks_of(document: dict[str, Any]) -> dict[str, Any]:

@@ -44,6 +44,7 @@ def make_file(options: PageOptions) -> tuple[Path, str]:
             tab=options.tab,
             is_part=options.is_part,
             grows=growth.sentences,
+            plan=None if options.is_part else contents.read_plan(files[shown]),
             leaks=None if options.is_part else growth.leaks,
             files=_files_of(options, outlines, shown) if outlines else None,
         )

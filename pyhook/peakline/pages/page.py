@@ -32,6 +32,7 @@ class PageContent:
     is_part: bool = False  # the data leave out the beginning or the end of the run
     grows: tuple[str, ...] = ()  # certain growth, from recording/growth.py
     leaks: dict[str, Any] | None = None  # rows of `leaks`, for the device that it looked at
+    plan: dict[str, Any] | None = None  # sets of layers, for the device that it looked at
     files: dict[str, Any] | None = None  # data of compared files, from files.files_data()
 
 
@@ -96,6 +97,8 @@ def _page_of(device: DeviceData, options: PageContent) -> dict[str, Any]:
     page["address"] = str(page["device"])
     if device.file is not None:
         page["address"] = f"{device.file}.{page['device']}"
+    plan = options.plan
+    page["plan"] = plan if plan and plan["device"] == page["device"] else None
     page["stacking"] = stacking_order(page["categories"])
     peak = size_of(page["peak"]["bytes"])
     page["title"] = f"{title_of(page)}: {peak} {at_the_peak(page)} - peakline"

@@ -95,6 +95,48 @@ def draw_growth(axes: Axes, page: PageData) -> None:
     axes.set_ylim(0, int(levels.max()) * 1.12)
 
 
+def draw_plan(axes: Axes, plan: dict[str, Any]) -> None:
+    """Draw the peak against the cost of the cheapest sets, the budget and the set for it."""
+    points = plan["points"]
+    is_known = all(point["cost"] is not None for point in points)
+    at = [point["cost"] * 100 if is_known else len(point["layers"]) for point in points]
+    colour = category_colours()["parameter"]
+    axes.plot(
+        at,
+        [point["bytes"] for point in points],
+        marker="o",
+        markersize=4,
+        color=colour,
+        drawstyle="steps-post",
+    )
+    most = max(plan["now_bytes"], plan["budget_bytes"], *(point["bytes"] for point in points))
+    axes.set_title(_name(f"{size_of(plan['now_bytes'])} now"), loc="left")
+    if plan["budget_bytes"]:
+        title = f"No set of layers has a peak of {size_of(plan['budget_bytes'])}"
+        axes.axhline(plan["budget_bytes"], color="0.4", linestyle="--", linewidth=1)
+        axes.annotate(
+            f"budget {size_of(plan['budget_bytes'])}",
+            (1, plan["budget_bytes"]),
+            xycoords=("axes fraction", "data"),
+            xytext=(0, 3),
+            textcoords="offset points",
+            ha="right",
+        )
+        chosen = plan["chosen"]
+        if chosen:
+            count = f"{len(chosen['layers'])} of {plan['layer_count']} layers"
+            title = f"{count} for a peak of {size_of(chosen['bytes'])}"
+            place = chosen["cost"] * 100 if is_known else len(chosen["layers"])
+            axes.plot(place, chosen["bytes"], "o", markersize=9, color=colour, label="chosen")
+        axes.set_title(_name(title), loc="left")
+    axes.set_xlabel(
+        "% of the step's FLOPs made again" if is_known else "number of checkpointed layers"
+    )
+    axes.set_xlim(left=0)
+    _set_bytes(axes, most, "y")
+    axes.set_ylim(0, most * 1.12)
+
+
 def draw_runs(axes: Axes, runs: Sequence[tuple[str, StepLevels]]) -> None:
     """Draw the levels of runs over each other by step; of two, the title is their widest gap."""
     levels = [one for _, one in runs]
