@@ -52,8 +52,12 @@ RUNS_OF = {
     "leaks": ("grows.py", ["global_cache"], []),
     "oom": ("refused_requests.py", ["fragmented"], []),
     "holders": ("keeps_alive.py", [], []),
+    "plan": ("plan_one.py", [], []),
 }
-OPTIONS_OF = {"whatif": {"settings": ["expandable_segments:True"]}}
+OPTIONS_OF: dict[str, dict[str, Any]] = {
+    "whatif": {"settings": ["expandable_segments:True"]},
+    "plan": {"peak_budget": 1 << 30},
+}
 
 
 def check_fields(kind: type, document: dict[str, Any]) -> None:
