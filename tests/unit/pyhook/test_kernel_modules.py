@@ -12,13 +12,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[3] / "pyhook"))
 
 from peakline.torch_objects.compiled.choosing import MAP, Choice
+from peakline.torch_objects.compiled.generated_files import GeneratedFile
 from peakline.torch_objects.compiled.graphs import Graph, chain_of
-from peakline.torch_objects.compiled.kernel_modules import (
-    GeneratedCode,
-    KernelModules,
-    forward_code,
-    is_backward,
-)
+from peakline.torch_objects.compiled.kernel_modules import KernelModules, forward_results
 
 NET, UPS, DOWNS, BLOCKS = 1, (21, 22), (31, 32), (11, 12)
 TEXTS = {
@@ -104,11 +100,9 @@ def dynamos_graph() -> Graph:
 
 @pytest.fixture(scope="module")
 def found() -> dict[int, tuple[int, ...]]:
-    forward, backward = FORWARD.splitlines(), BACKWARD.splitlines()
-    assert is_backward(backward) and not is_backward(forward)
-    modules = KernelModules(
-        dynamos_graph(), GeneratedCode(backward), forward_code([backward, forward])
-    )
+    forward, backward = (GeneratedFile(text.splitlines()) for text in (FORWARD, BACKWARD))
+    assert backward.is_backward and not forward.is_backward
+    modules = KernelModules(dynamos_graph(), backward, forward_results([backward, forward]))
     chains = {at: chain_of(TEXTS[line]) for at, (line, _) in EXPECTED.items()}
     choices = [Choice(at, chain, (NET,), MAP, []) for at, chain in chains.items()]
     # The line of a kernel is that of the buffer above it.

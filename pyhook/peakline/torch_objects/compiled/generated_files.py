@@ -1,4 +1,4 @@
-"""Reads a file of code that inductor generated: its buffers, and the nodes they come from.
+"""Reads a file of code that inductor generated: buffers, calls, and the nodes they come from.
 
 Only comments and calls are read, which all recent versions of torch write alike; what a file lacks
 is left unknown.
@@ -15,11 +15,14 @@ _COMMENT = re.compile(
 )
 _BUFFER = re.compile(r"\s*(\w+) = empty_strided(?:_cuda|_p2p)?\((\(.*?\)), (\(.*?\)), torch\.(\w+)")
 _REUSE = re.compile(r"\s*(\w+) = (?:reinterpret_tensor\()?(\w+)(?:, (\(.*?\)),)?.*# reuse")
+_ALIAS = re.compile(r"\s*(\w+) = (?:reinterpret_tensor\()?(\w+)(?:\[\d+\]|[;,]|$)")
 _RUN = re.compile(r"\s*(\w+)\.run\((.*)\)")
 # A call of an operator, which allocates its results.
-_CALL = re.compile(r"\s+(?:(\w+) = )?((?:torch\.ops|aten|extern_kernels|\w+_fallback)[\w.]*)\(")
+_CALL = re.compile(r"\s+(?:(\w+) = )?((?:torch\.ops|aten|extern_kernels|\w+_fallback)[\w.]*)\((.*)")
+_ARGUMENTS = re.compile(r"\s+((?:\w+, )*\w+),? = args$")
+_RESULTS = re.compile(r"\s+return \((.*)\)$")
 # Inputs of a graph: primals count from 1 if there is a backward graph, else args from 0.
-_INPUT = re.compile(r"\b(?:primals_(\d+)|arg(\d+)_1)\b")
+_INPUT = re.compile(r"primals_(\d+)|arg(\d+)_1")
 _KERNEL = re.compile(r"(\w+) = async_compile\.\w+\(")
 _MAPPING = re.compile(r"#   (\w+) => (.*)")
 _TYPED = re.compile(r'#   %(\w+) : .*?"(\w+)\[(.*?)\]')
@@ -74,28 +77,80 @@ class Buffer(NamedTuple):
 
     line: int
     name: str  # of the variable
-    type: str  # as comments spell it; empty for results of operators
+    type: str  # as comments spell it, of reused inputs the shape; empty for results of operators
     is_reused: bool
 
 
 class Launch(NamedTuple):
-    """A kernel or operator that fills buffers, with the comment of this call."""
+    """A kernel or operator, with the comment of this call."""
 
+    line: int
     kernel: str
     sources: list[str]
     operators: list[str]
     fragment: Fragment | None
-    buffers: list[Buffer]
-    inputs: list[int]  # numbers of the inputs of the whole graph that it reads
+    buffers: list[Buffer]  # those that it fills first
+    names: list[str]  # of the variables that it receives
+
+    @property
+    def made(self) -> list[Buffer]:
+        """The buffers that it fills, but for memory that is used again."""
+        return [buffer for buffer in self.buffers if not buffer.is_reused]
+
+    @property
+    def inputs(self) -> list[int]:
+        """Numbers of the inputs of the whole graph that it reads."""
+        return [number for name in self.names if (number := input_number(name)) is not None]
+
+
+def input_number(name: str) -> int | None:
+    """Return the number of an input of the whole graph, from 0. None: another variable."""
+    found = _INPUT.fullmatch(name)
+    if found is None:
+        return None
+    return int(found[1]) - 1 if found[1] else int(found[2])
 
 
 def _spelled(shape: str, dtype: str) -> str:
+    if not shape:
+        return ""
     sizes = [part.strip() for part in shape.strip("()").split(",") if part.strip()]
     return f"{_DTYPES.get(dtype, dtype)}[{', '.join(sizes)}]"
 
 
+def is_alike(first: str, second: str) -> bool:
+    """Whether these can be one type: all of it can be unknown, or what stands before the shape."""
+    if not first or not second or first == second:
+        return True
+    return "[" in (first[0], second[0]) and first.partition("[")[2] == second.partition("[")[2]
+
+
 def _words(text: str) -> list[str]:
     return [word for word in text.split(", ") if word]
+
+
+def _variables(text: str) -> list[str]:
+    """Return the first variable of each item of a list."""
+    items, depth, begin = [], 0, 0
+    for i, letter in enumerate(text):
+        depth += (letter in "([") - (letter in ")]")
+        if letter == "," and depth == 0:
+            items.append(text[begin:i])
+            begin = i + 1
+    items.append(text[begin:])
+    words = [re.findall(r"\w+", item.replace("reinterpret_tensor", "")) for item in items]
+    return [found[0] for found in words if found]
+
+
+def _outside_kernels(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Yield the numbered lines but for the texts of kernels, which are most of a file."""
+    is_inside = False
+    for number, line in enumerate(lines, 1):
+        if is_inside:
+            is_inside = not line.startswith("'''")
+        else:
+            yield number, line
+            is_inside = line.endswith("'''") and _KERNEL.match(line) is not None
 
 
 class GeneratedFile:
@@ -104,12 +159,16 @@ class GeneratedFile:
     def __init__(self, lines: Sequence[str]) -> None:
         """Read the file."""
         self.launches: list[Launch] = []
+        self.arguments: list[str] = []  # of the first function
+        self.results: list[str] = []
+        self.writer: dict[str, Launch] = {}  # the first launch with a variable
         self._fragments: dict[str, Fragment] = {}
         self._fragment = Fragment()
-        self._waiting: list[Buffer] = []
+        self._waiting: dict[str, Buffer] = {}  # by variable
+        self._views: dict[str, str] = {}  # of waiting buffers, by their own variables
         self._types: dict[str, tuple[str, str]] = {}  # shape and dtype by variable
         self._comment: tuple[list[str], list[str]] = ([], [])
-        for number, line in enumerate(lines, 1):
+        for number, line in _outside_kernels(lines):
             if line.startswith("#"):
                 self._read_fragment(line)
             elif line.startswith((" ", "\t")):
@@ -121,6 +180,11 @@ class GeneratedFile:
                 if line.startswith("def "):
                     self._waiting.clear()
 
+    @property
+    def is_backward(self) -> bool:
+        """Whether it is a backward pass: gradients are among its arguments."""
+        return any(name.startswith("tangents_") for name in self.arguments)
+
     def kernels(self) -> Iterator[tuple[int, str]]:
         """Yield the lines that make buffers, each with the first kernel that receives the buffer.
 
@@ -128,8 +192,8 @@ class GeneratedFile:
         gone when the trace is read.
         """
         for launch in self.launches:
-            for buffer in launch.buffers:
-                if buffer.type and not buffer.is_reused:
+            for buffer in launch.made:
+                if buffer.type:
                     yield buffer.line, launch.kernel
 
     def _read_fragment(self, line: str) -> None:
@@ -156,36 +220,47 @@ class GeneratedFile:
         elif comment := _COMMENT.match(line):
             self._comment = (_words(comment[1]), _words(comment[2]))
         elif run := _RUN.match(line):
-            self._launch(run[1], self._fragments.get(run[1]), self._taken(run[2]), line)
+            self._launch(number, run[1], run[2], None)
         elif call := _CALL.match(line):
-            buffers = [*self._taken(line), Buffer(number, call[1] or "", "", False)]
-            self._launch(call[2], None, buffers, line)
+            result = Buffer(number, call[1] or "", "", is_reused=False)
+            self._launch(number, call[2], call[3], result)
+        elif alias := _ALIAS.match(line):
+            self._share(alias[1], alias[2])
+        elif not self.arguments and (arguments := _ARGUMENTS.match(line)):
+            self.arguments = arguments[1].split(", ")
+        elif self.arguments and not self.results and (results := _RESULTS.match(line)):
+            self.results = _variables(results[1])
 
     def _wait(self, line: int, name: str, kind: tuple[str, str], *, is_reused: bool) -> None:
         self._types[name] = kind
-        self._waiting.append(Buffer(line, name, _spelled(*kind) if kind[1] else "", is_reused))
+        self._waiting[name] = Buffer(line, name, _spelled(*kind), is_reused)
+        self.writer.pop(name, None)
 
     def _rename(self, line: int, name: str, before: str, shape: str | None) -> None:
         """Take another name for a buffer: of one that a kernel filled, or that still waits."""
-        old_shape, dtype = self._types.get(before, ("", ""))
-        for i, buffer in enumerate(self._waiting):
-            if buffer.name == before:
-                self._waiting[i] = buffer._replace(name=name)
-                return
-        self._wait(line, name, (shape or old_shape, dtype), is_reused=True)
+        if before in self._waiting:
+            self._waiting[name] = self._waiting.pop(before)._replace(name=name)
+        else:
+            old_shape, dtype = self._types.get(before, ("", ""))
+            self._wait(line, name, (shape or old_shape, dtype), is_reused=True)
 
-    def _taken(self, arguments: str) -> list[Buffer]:
-        """Return the waiting buffers that a call receives; they wait no longer."""
-        words = set(re.findall(r"\w+", arguments))
-        taken = [buffer for buffer in self._waiting if buffer.name in words]
-        self._waiting = [buffer for buffer in self._waiting if buffer.name not in words]
-        return taken
+    def _share(self, name: str, before: str) -> None:
+        """Take another name for the same memory: a view, or one of several results."""
+        if before in self.writer:
+            self.writer[name] = self.writer[before]
+        elif before in self._waiting:
+            self._views[name] = before
 
-    def _launch(
-        self, kernel: str, fragment: Fragment | None, buffers: list[Buffer], line: str
-    ) -> None:
-        if any(not buffer.is_reused for buffer in buffers):
-            inputs = [
-                int(found[1]) - 1 if found[1] else int(found[2]) for found in _INPUT.finditer(line)
-            ]
-            self.launches.append(Launch(kernel, *self._comment, fragment, buffers, inputs))
+    def _launch(self, line: int, kernel: str, arguments: str, result: Buffer | None) -> None:
+        """Add a call; the waiting buffers that it receives wait no longer."""
+        names = re.findall(r"\w+", arguments)
+        filled = {self._waiting.pop(name) for name in names if name in self._waiting}
+        buffers = [*sorted(filled), *([] if result is None else [result])]
+        fragment = self._fragments.get(kernel) if result is None else None
+        launch = Launch(line, kernel, *self._comment, fragment, buffers, names)
+        self.launches.append(launch)
+        made = [buffer.name for buffer in buffers if buffer.name]
+        # A buffer that several launches fill by views waits on: no one of them makes all of it.
+        parts = [name for name in names if name in self._views]
+        for name in (*made, *parts, *(self._views[part] for part in parts)):
+            self.writer.setdefault(name, launch)

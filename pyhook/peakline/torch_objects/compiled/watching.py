@@ -17,7 +17,7 @@ from .equal_graphs import moved
 from .fx_modules import FxCode, fx_codes
 from .generated_files import GeneratedFile
 from .graphs import Chain, Graph
-from .kernel_modules import GeneratedCode, KernelModules, are_known, forward_code, is_backward
+from .kernel_modules import KernelModules, Saved, are_known, forward_results
 from .records import Records, code_facts
 
 # Longer files are not read.
@@ -55,7 +55,7 @@ class _Compiled:
         self.graph = graph
         # Numbers of its modules by addresses, which other objects may have later.
         self.numbers: dict[int, int] = {}
-        self.forward: GeneratedCode | None = None
+        self.forward: list[Saved] | None = None
 
 
 class _Served:
@@ -101,7 +101,7 @@ class Compiler:
         """Write the facts into a new trace, and those of files that no hook showed."""
         self._records.write_all()
         for module in self._new_modules():
-            self._report_file(module, self._text_of(module), None)
+            self._report_file(module, self._read(module), None)
         for code in fx_codes(self._graph_modules(), self._fx_files):
             self._report_fx(code)
 
@@ -208,16 +208,16 @@ class Compiler:
         """Report the generated files of a function; return whether there are any."""
         is_new = not self._is_from_cache()
         modules = self._new_modules()
-        texts = [self._text_of(module) for module in modules]
-        compiled.forward = compiled.forward or forward_code(texts)
-        for module, text in zip(modules, texts, strict=True):
-            self._report_file(module, text, compiled, graphs, is_new=is_new)
+        files = [self._read(module) for module in modules]
+        compiled.forward = compiled.forward or forward_results(files)
+        for module, file in zip(modules, files, strict=True):
+            self._report_file(module, file, compiled, graphs, is_new=is_new)
         return bool(modules)
 
     def _report_file(
         self,
         module: ModuleType,
-        text: list[str],
+        generated: GeneratedFile,
         compiled: _Compiled | None,
         graphs: list[Graph] | None = None,
         *,
@@ -226,7 +226,6 @@ class Compiler:
         file = getattr(module, "__file__", None)
         if not file or self._records.are_full:
             return
-        generated = GeneratedFile(text)
         self._records.put_kernels(file, generated.kernels())
         codecache = sys.modules["torch._inductor.codecache"]
         kept = KeptLines(codecache.PyCodeCache.linemaps.get(file) or ())
@@ -239,8 +238,8 @@ class Compiler:
         chooser = Chooser(kept, graphs, is_new=is_new)
         choices = list(chooser.choose(generated))
         if not are_known(choices):
-            forward = compiled.forward if is_backward(text) else None
-            found = KernelModules(compiled.graph, GeneratedCode(text), forward)
+            forward = compiled.forward if generated.is_backward else None
+            found = KernelModules(compiled.graph, generated, forward)
             choices = found.moved(choices, chooser.line_at)
         if earlier is not None:
             choices = moved(choices, earlier.choices, earlier.graph, compiled.graph)
@@ -255,10 +254,10 @@ class Compiler:
         numbers = self._instances(wanted | ({own} if own else set()))
         self._records.put_lines(file, code, numbers.get(own, 0), choices, numbers)
 
-    def _text_of(self, module: ModuleType) -> list[str]:
-        """Return the lines of a generated file. Empty: it is gone, as a cache may be emptied."""
+    def _read(self, module: ModuleType) -> GeneratedFile:
+        """Read a generated file. Without launches: it is gone, as a cache may be emptied."""
         file = getattr(module, "__file__", None)
-        return self._lines_of(file) if file else []
+        return GeneratedFile(self._lines_of(file) if file else [])
 
     def _lines_of(self, file: str) -> list[str]:
         text: bytes = self._recorder.read_file(file, _MAX_FILE_BYTES)
