@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from .generated_files import Buffer, GeneratedFile, Launch
-from .graphs import Chain, Graph, Node, chain_of, signature
+from .graphs import Chain, Graph, Node, chain_of, common_modules, signature
 from .nodes_of_buffers import nodes_of
 from .regions import Regions
 
@@ -83,8 +83,11 @@ class Chooser:
         is_last = list(names) == launch.sources[-1:]
         node = self._of_all(names)
         if node is not None:
-            checked = node if is_last else self._named(launch.sources[-1])
-            agrees = checked is not None and signature(checked.chain) == signature(kept)
+            agrees = (
+                signature(node.chain) == signature(kept)
+                if is_last
+                else self._is_at(launch.sources[-1], kept)
+            )
             if agrees or (has_names_of_now and not (kept and is_last)):
                 return Choice(buffer.line, node.chain, node.modules, GRAPH, operators)
         current = self._current(kept)
@@ -95,6 +98,12 @@ class Chooser:
             return Choice(buffer.line, (), (), STALE if kept else "", operators)
         how = MAP if is_last or self._has_one_line(launch, current) else LAST
         return Choice(buffer.line, current, self._modules_of(current), how, operators)
+
+    def _is_at(self, name: str, kept: Chain) -> bool:
+        """Whether a node of this name, perhaps in one of several regions, is on a kept line."""
+        wanted = signature(kept)
+        found = (node for graph in self._graphs for node in graph.nodes.get(name, ()))
+        return any(node.chain and signature(node.chain) == wanted for node in found)
 
     def _last_of(self, launch: Launch) -> Node | None:
         """Return the last node of a kernel that is known: others may be of the backward pass."""
@@ -134,8 +143,10 @@ class Chooser:
     def _of_all(self, names: Sequence[str]) -> Node | None:
         """Return the node of these names, if all are on one line."""
         nodes = [self._named(name) for name in names]
-        chains = {node.chain if node is not None else () for node in nodes}
-        return nodes[0] if len(chains) == 1 else None
+        found = [node for node in nodes if node is not None]
+        if len(found) < len(nodes) or len({node.chain for node in found}) != 1:
+            return None
+        return found[0]._replace(modules=common_modules([node.modules for node in found]))
 
     def _named(self, name: str) -> Node | None:
         for graph in self._graphs:

@@ -71,6 +71,15 @@ def _operator(target: Any) -> str:
     return str(name).partition(".")[0]
 
 
+def _name_of(raw: Any) -> str:
+    """Return the name of a node in generated code: that of the node of Dynamo's that it is from.
+
+    A backward graph has such nodes, too: what it computes again.
+    """
+    sources = raw.meta.get("from_node")
+    return str(getattr(sources[0], "name", raw.name)) if sources else str(raw.name)
+
+
 def _graphs(graph: Any) -> Iterator[Any]:
     """Yield the graph and the graphs of its branches and regions, in their order."""
     pending = [graph] if graph is not None else []
@@ -117,7 +126,7 @@ class Graph:
                 positions[raw] = len(self.all)
                 self._add(
                     Node(
-                        raw.name,
+                        _name_of(raw),
                         chain_of(raw.meta.get("stack_trace")),
                         addresses_of(raw.meta),
                         _operator(raw.target),
@@ -149,9 +158,13 @@ class Graph:
         return {address for node in self.all for address in node.modules}
 
     def named(self, name: str) -> Node | None:
-        """Return the only node of this name; graphs of branches repeat names."""
+        """Return the node of this name, or the last of several that are alike.
+
+        Graphs of branches repeat names; a node of Dynamo's can be several ones of a backward graph.
+        """
         found = self.nodes.get(name, ())
-        return found[0] if len(found) == 1 else None
+        alike = {(node.chain, node.modules) for node in found}
+        return found[-1] if len(alike) == 1 else None
 
     def modules_of(self, chain: Chain) -> tuple[int, ...]:
         """Return the modules that all nodes of these lines are in."""
