@@ -15,7 +15,7 @@ import peakline._report as engine
 import pytest
 from lab import PROGRAMS, Lab, Run
 from peakline.base.sizes import size_of
-from peakline.pages.files import files_data, heaviest
+from peakline.pages.files import ComparedLines, files_data, heaviest
 from peakline.pages.page import DeviceData, PageContent, make_page
 from peakline.runs.compare import compare_rows, process_of
 from peakline.runs.members import member_of
@@ -280,6 +280,30 @@ def test_ranks_of_a_job_are_compared_as_the_command_does(
             [row.min_bytes, row.median_bytes, row.max_bytes, row.heaviest.label, place_of(row.key)]
             for row in rows
         ]
+    assert shown.console == []
+
+
+def test_a_line_has_the_reason_of_its_difference_in_both_directions(
+    show: Show, lab: Lab, rank_runs: list[Run]
+) -> None:
+    traces = [engine.Trace(str(run.trace)) for run in rank_runs[1:]]
+    rows = [{row["key"]: row["bytes"] for row in lab.table(r.trace)["rows"]} for r in rank_runs[1:]]
+    differs = next(key for key in rows[0] if rows[0][key] != rows[1].get(key))
+    outlines = [trace.outline() for trace in traces]
+    compared = ComparedLines(reasons=[(differs, "<b>kept</b>")])
+    content = PageContent(files=files_data(outlines, 0, compared))
+    file = lab.folder / "reasons.html"
+    file.write_text(make_page([DeviceData(*traces[0].page())], content))
+    shown = opened(show, file, "differences")
+    place = differs.rpartition(" (")[0].rpartition("/")[2]
+    for before, after in ((0, 1), (1, 0)):
+        shown.page.select_option("#differences select >> nth=0", str(before))
+        shown.page.select_option("#differences select >> nth=1", str(after))
+        reasons = shown.page.locator("#differences .why")
+        assert reasons.all_inner_texts() == ["<b>kept</b>"]
+        assert place in reasons.locator("xpath=../..").inner_text()
+    shown.page.click('#differences .choice button:text-is("module")')
+    assert shown.page.locator("#differences .why").count() == 0
     assert shown.console == []
 
 

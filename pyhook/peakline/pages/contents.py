@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from peakline._report import Trace
+    from peakline.pages.files import ComparedLines
     from peakline.pages.options import PageOptions
     from peakline.pages.page import DeviceData
 
@@ -166,28 +167,30 @@ def read_step_levels(page: PageOptions) -> list[str | None]:
         return list(pool.map(read, files))
 
 
-def moved_lines(page: PageOptions) -> list[tuple[str, str]]:
-    """Return the lines that moved between two traces: old and new location.
+def compared_lines(page: PageOptions) -> ComparedLines:
+    """Return what is known of lines in two traces beyond their bytes.
 
-    Within one run, and with more than two traces (ranks of a run), nothing moves.
+    Within one run, and with more than two traces (ranks of a run), there is nothing.
 
     Raises:
         peakline._report.TraceError: one of them cannot be read.
     """
     from peakline.differences.compare import compare
     from peakline.differences.side import side_of_trace
+    from peakline.pages.files import ComparedLines
     from peakline.recording import Recording
 
     engine = report_engine()
     paths = page.files
     runs = [engine.Trace(path).info()["run_uuid"] for path in paths] if len(paths) == 2 else []
     if not runs or (runs[0] == runs[1] and int(runs[0], 16)):
-        return []
+        return ComparedLines()
     options = page.report.copy()
     options.pop("native", None)
     before, after = (side_of_trace(Recording(path), **options) for path in paths)
-    rows = [row for row in compare(before, after).rows if row.has_moved]
-    return [(row.before.at.key, row.after.at.key) for row in rows if row.before and row.after]
+    rows = compare(before, after).rows
+    moved = [(row.before.at.key, row.at.key) for row in rows if row.before and row.has_moved]
+    return ComparedLines(moved, [(row.at.key, row.why) for row in rows if row.why])
 
 
 def _read(

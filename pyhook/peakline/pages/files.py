@@ -33,6 +33,14 @@ class _Texts:
         return self.number_of.setdefault(text, len(self.number_of))
 
 
+@dataclass(frozen=True)
+class ComparedLines:
+    """Lines of two files: those that moved, and why some differ."""
+
+    moved: Sequence[tuple[str, str]] = ()  # in the first file, and in the last one
+    reasons: Sequence[tuple[str, str]] = ()  # the line, and why it differs
+
+
 def heaviest(outlines: Sequence[str]) -> int:
     """Return the index of the run with the highest peak, the first of equal ones."""
     peaks = [json.loads(one)["chosen"]["peak_bytes"] for one in outlines]
@@ -42,15 +50,14 @@ def heaviest(outlines: Sequence[str]) -> int:
 def files_data(
     outlines: Sequence[str],
     shown: int,
-    moved: Sequence[tuple[str, str]] = (),
+    compared: ComparedLines | None = None,
     levels: Sequence[str | None] = (),
 ) -> dict[str, Any]:
     """Return the data that the page's script draws: `outlines` are of `_report.Trace.outline()`.
 
     Rows are flat lists: text, bytes, text, bytes, ... `uneven`, by key: text, least, median and
-    most bytes of a file, index of the file with the most. `moved`: lines of the first file and
-    their locations in the last one. `levels`: of `_report.Trace.step_levels()` for each outline,
-    as far as they were read.
+    most bytes of a file, index of the file with the most. `levels`: of
+    `_report.Trace.step_levels()` for each outline, as far as they were read.
     """
     runs = [json.loads(one) for one in outlines]
     texts = _Texts()
@@ -77,13 +84,18 @@ def files_data(
                 for_page(by_step, texts.number, with_rows=with_rows) if by_step else None
             )
             files.append(entry)
-    pairs = [[texts.number(before), texts.number(after)] for before, after in moved]
+    lines = compared or ComparedLines()
+    moved, reasons = (
+        [[texts.number(text) for text in pair] for pair in pairs]
+        for pairs in (lines.moved, lines.reasons)
+    )
     return {
         "files": files,
         "peaks": _peaks(files),
         "uneven": _uneven(processes, files, texts),
         "job": job.facts if job else None,
-        "moved": pairs,
+        "moved": moved,
+        "reasons": reasons,
         "texts": list(texts.number_of),
     }
 

@@ -57,8 +57,8 @@ def _files_of(options: PageOptions, outlines: Sequence[str], shown: int) -> dict
     from peakline.pages import contents
     from peakline.pages.files import files_data
 
-    moved = contents.moved_lines(options)
-    return files_data(outlines, shown, moved, contents.read_step_levels(options))
+    compared = contents.compared_lines(options)
+    return files_data(outlines, shown, compared, contents.read_step_levels(options))
 
 
 def _check(options: PageOptions) -> None:

@@ -9,7 +9,7 @@ import { formatBytes, formatCount } from "../elements/format.js";
 import { RunsByStep } from "./runs_by_step.js";
 import { fillRows, makeBytes, makeDelta, makePlace, signed } from "../elements/table.js";
 
-/** @typedef {{key: string, before: number, after: number, delta: number, from: string}} DeltaRow */
+/** @typedef {{key: string, before: number, after: number, delta: number, from: string, why: string}} DeltaRow */
 
 /** Keys that join rows of another one. @type {Record<string, {of: string, nameOf: (text: string) => string}>} */
 const JOINED = { function: { of: "line", nameOf: functionOf }, layers: { of: "module", nameOf: layersOf } };
@@ -111,11 +111,12 @@ export class DifferencesView {
     const moved = this.by === "line" ? this.movedLines() : new Map();
     const [before, after] = sides.map((side, i) => this.bytesOf(side, of, (text) => nameOf(i === 0 ? moved.get(text) ?? text : text)));
     const cameFrom = new Map([...moved].map(([from, to]) => [to, from]));
+    const reasons = this.by === "line" ? this.reasons() : new Map();
     /** @type {DeltaRow[]} */
     const rows = [...new Set([...before.keys(), ...after.keys()])].map((name) => {
       const was = before.get(name) || 0;
       const is = after.get(name) || 0;
-      return { key: name, before: was, after: is, delta: is - was, from: was ? cameFrom.get(name) || "" : "" };
+      return { key: name, before: was, after: is, delta: is - was, from: was ? cameFrom.get(name) || "" : "", why: reasons.get(name) || "" };
     });
     return rows.sort((a, b) => Math.abs(b.delta) - Math.abs(a.delta) || b.after - a.after || (a.key < b.key ? -1 : 1));
   }
@@ -132,6 +133,13 @@ export class DifferencesView {
       else found.set(texts[last], texts[first]);
     }
     return found;
+  }
+
+  /** Why lines differ between the two given files. @returns {Map<string, string>} */
+  reasons() {
+    const { reasons, texts } = /** @type {import("./files.js").Files} */ (this.data);
+    if (this.fileOf(this.before).given === this.fileOf(this.after).given) return new Map();
+    return new Map(reasons.map(([line, why]) => [texts[line], texts[why]]));
   }
 
   fill() {
@@ -200,5 +208,6 @@ function functionOf(line) {
 function makeDeltaCells(row, most) {
   const location = makePlace(row.key);
   if (row.from) location.append(" ", make("span", "", "was "), make("bdi", "", shortName(row.from)));
+  if (row.why) location.append(make("div", "why", row.why));
   return [...makeDelta(row.delta, most), makeBytes(row.before, "right wide"), makeBytes(row.after), location];
 }

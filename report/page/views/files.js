@@ -12,7 +12,8 @@ import { byId } from "../elements/dom.js";
  * @typedef {{label: string, bytes_above: number, rows: [string, number][]}} Outlier
  * @typedef {{key: string, least: number, median: number, most: number, heaviest: string}} UnevenRow
  * @typedef {{files: FileOfPage[], texts: string[], peaks: {least: number, median_bytes: number, most: number},
- *   uneven: Record<string, number[]>, job: {missing: string, outliers: Outlier[]} | null, moved: [number, number][]}} Files
+ *   uneven: Record<string, number[]>, job: {missing: string, outliers: Outlier[]} | null, moved: [number, number][],
+ *   reasons: [number, number][]}} Files
  */
 
 /** @type {Promise<Files> | null} */
