@@ -43,7 +43,8 @@ class Runner:
         # Topologically Sorted Source Nodes: [up_1, gate_1, mul_8, mul_9], Original ATen: [aten.mul]
         silu_5.run(buf18, tangents_1, buf19, 16, stream=raw_stream0)
 """
-# Stores the sums of %mean_2 into `buf4`, %mul_6 into `buf5`. `more` stores three sums.
+# Stores the sums of %mean_2 into `buf4`, %mul_6 into `buf5`. `more` stores sums, `dropout` what is
+# read outside of the kernel, too.
 REDUCTIONS = """\
 # Topologically Sorted Source Nodes: [mean, add, mul], Original ATen: [aten.mean, aten.mul]
 # Source node to ATen node mapping:
@@ -68,9 +69,25 @@ norm_1 = async_compile.triton('norm_1', '''
 #   return %buf7,%buf8
 more_2 = async_compile.triton('more_2', '''
 ''', device_str='cuda')
+# Topologically Sorted Source Nodes: [dropout, scale, double], Original ATen: [aten.mul]
+# Source node to ATen node mapping:
+#   double => mul_3
+#   dropout => random, mul_1
+#   scale => mul_2
+# Graph fragment:
+#   %random : Tensor "f32[4][1]cuda:0"[num_users=1] = call_function[target=random](args = (%x,))
+#   %mul_1 : Tensor "f32[4][1]cuda:0"[num_users=2] = call_function[target=mul](args = (%random,))
+#   %mul_3 : Tensor "f32[4][1]cuda:0"[num_users=1] = call_function[target=mul](args = (%mul_1,))
+#   return %random,%mul_1,%mul_3
+dropout_3 = async_compile.triton('dropout_3', '''
+''', device_str='cuda')
 class Runner:
     def call(self, args):
         x, y = args
+        buf10 = empty_strided_cuda((4, ), (1, ), torch.float32)
+        buf11 = empty_strided_cuda((4, ), (1, ), torch.float32)
+        # Topologically Sorted Source Nodes: [dropout, scale, double], Original ATen: [aten.mul]
+        dropout_3.run(x, buf10, buf11, 16, stream=raw_stream0)
         buf4 = empty_strided_cuda((2, 1), (1, 2), torch.float32)
         buf5 = empty_strided_cuda((2, 8), (8, 1), torch.float32)
         # Topologically Sorted Source Nodes: [mean, add, mul], Original ATen: [aten.mean, aten.mul]
@@ -93,6 +110,8 @@ EXPECTED = {
     "buf9": ["mul_1"],
     "buf7": ["sum_a"],
     "buf8": ["sum_b"],
+    "buf10": ["dropout"],
+    "buf11": ["double"],
 }
 
 

@@ -7,7 +7,9 @@ is left unknown.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 _COMMENT = re.compile(
@@ -26,7 +28,9 @@ _INPUT = re.compile(r"primals_(\d+)|arg(\d+)_1")
 _KERNEL = re.compile(r"(\w+) = async_compile\.\w+\(")
 _MAPPING = re.compile(r"#   (\w+) => (.*)")
 _TYPED = re.compile(r'#   %(\w+) : .*?"(\w+)\[(.*?)\]')
-_CALLED = re.compile(r"#   %(\w+) : .* = call_function\[.*?\]\(args = (.*)")
+_CALLED = re.compile(
+    r"#   %(\w+) : .*?(?:\[num_users=(\d+)\])? = call_function\[.*?\]\(args = (.*)"
+)
 _RETURN = re.compile(r"#   return (%.*)")
 # Abbreviations in comments, as torch's dtype_abbrs has them.
 _DTYPES = {
@@ -62,14 +66,22 @@ class Fragment:
         self.source_of: dict[str, str] = {}  # by the name of the fused operator
         self.types: dict[str, str] = {}
         self.calls: dict[str, str] = {}  # arguments by name, in order
+        self.user_counts: dict[str, int] = {}
         self.written: list[str] = []
+
+    @cached_property
+    def _readers(self) -> Counter[str]:
+        """Operators of the kernel that read each value."""
+        found = (set(re.findall(r"%(\w+)", arguments)) for arguments in self.calls.values())
+        return Counter(name for names in found for name in names)
 
     def sinks(self) -> list[str]:
         """Return the operators with results that no other one of the kernel reads."""
-        read = {
-            word for arguments in self.calls.values() for word in re.findall(r"%(\w+)", arguments)
-        }
-        return [name for name in self.calls if name not in read]
+        return [name for name in self.calls if name not in self._readers]
+
+    def is_only_inside(self, name: str) -> bool:
+        """Whether all that read this result are operators of the kernel, so it need not be kept."""
+        return 0 < self._readers[name] == self.user_counts.get(name)
 
 
 class Buffer(NamedTuple):
@@ -208,7 +220,8 @@ class GeneratedFile:
         if typed := _TYPED.match(line):
             fragment.types.setdefault(typed[1], f"{typed[2]}[{typed[3]}]")
         if called := _CALLED.match(line):
-            fragment.calls[called[1]] = called[2]
+            fragment.calls[called[1]] = called[3]
+            fragment.user_counts[called[1]] = int(called[2] or 0)
         if returned := _RETURN.match(line):
             fragment.written = re.findall(r"%(\w+)", returned[1])
 

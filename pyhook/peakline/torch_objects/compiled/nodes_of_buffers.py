@@ -52,6 +52,8 @@ def _results_of(fragment: Fragment, launch: Launch) -> Iterator[tuple[Buffer, li
             pairs = zip(written, kinds, strict=True)
             alike = [name for name, kind in pairs if is_alike(kind, buffer.type)]
             same = [other for other in buffers if is_alike(other.type, buffer.type)]
+            if len(alike) > len(same):
+                alike = [name for name in alike if not fragment.is_only_inside(name)] or alike
             is_certain = len(alike) == len(same)
             yield buffer, [alike[same.index(buffer)]] if is_certain else alike
 
