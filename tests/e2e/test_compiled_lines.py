@@ -7,6 +7,7 @@ one cache of torch: an empty one; a filled one; and, edited, one that another ve
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from lab import PROGRAMS, ROOT, Lab, Run
 
 PROGRAM = PROGRAMS / "compiled_lines.py"
 FROM_ANOTHER_VERSION = "compiled code from a cache of another version of this file"
+# Workers that compile cost ten seconds of CPU, and a filled cache leaves them nothing to do.
+NO_WORKERS = {"TORCHINDUCTOR_COMPILE_THREADS": "1"}
 # Functions of the program that torch compiles, and the function within one of them.
 COMPILED = re.findall(r"def (?!main|__init__)(\w+)", PROGRAM.read_text())
 
@@ -50,17 +53,18 @@ class Runs:
     def __init__(self, lab: Lab, folder: Path) -> None:
         self.lab, self.folder = lab, folder
         self.cold = self.run(PROGRAM.read_text())
-        self.warm = self.run(PROGRAM.read_text())
-        self.shifted = self.run("# one\n# two\n# three\n" + PROGRAM.read_text())
+        self.warm = self.run(PROGRAM.read_text(), NO_WORKERS)
+        self.shifted = self.run("# one\n# two\n# three\n" + PROGRAM.read_text(), NO_WORKERS)
         text = PROGRAM.read_text().replace("hidden", "wide").replace("first", "renamed")
-        self.renamed = self.run(text)
+        self.renamed = self.run(text, NO_WORKERS)
 
-    def run(self, source: str) -> Run:
+    def run(self, source: str, more: Mapping[str, str] | None = None) -> Run:
         program = self.folder / PROGRAM.name
         program.write_text(source)
         environment = {
             "TORCHINDUCTOR_CACHE_DIR": str(self.folder / "cache"),
             "PYTHONPATH": f"{ROOT / 'pyhook'}:{PROGRAMS}",
+            **(more or {}),
         }
         run = self.lab.run(program, environment=environment)
         assert run.status == 0, run.stderr
@@ -146,6 +150,6 @@ def test_the_program_compiles_as_often_as_without_peakline(lab: Lab, runs: Runs)
     plain = lab.run(
         PROGRAM,
         recorded=False,
-        environment={"TORCHINDUCTOR_CACHE_DIR": str(runs.folder / "cache")},
+        environment={"TORCHINDUCTOR_CACHE_DIR": str(runs.folder / "cache"), **NO_WORKERS},
     )
     assert plain.said == runs.warm.said

@@ -204,6 +204,17 @@ TEST_CASE("files that inductor generates are never the user's", "[report]") {
               hash.substr(1) + ".py:9 (call)\n");
 }
 
+TEST_CASE("memory of generated C++ code is on the line that called it", "[report]") {
+    const std::string generated = "/scratch/ab/c" + std::string(51, 'k') + ".py";
+    const OpenTrace trace("start\n alloc a 1 100 stack=" + generated +
+                          ":60:g;/me/model.py:26:forward;/me/train.py:3:main\n"
+                          "alloc b 2 50 stack=/me/helpers.py:60:g;/me/train.py:3:main\n"
+                          " stop\n end\n");
+    CHECK(trace.rows({}) ==
+          "100 B  100 B  100 B  1  /me/model.py:26 (forward)  via cpp_wrapper\n"
+          "50 B  150 B  50 B  1  /me/helpers.py:60 (g)\n");
+}
+
 TEST_CASE("Python in the backward pass is continued by the forward stack", "[report]") {
     constexpr const char* kTorch = "/v/site-packages/torch/_native/registry.py:7:router";
     const OpenTrace trace(std::string("start\n alloc a 1 100 stack=") + kTorch +
