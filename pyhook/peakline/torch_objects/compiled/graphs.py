@@ -162,7 +162,7 @@ class Graph:
 
         Graphs of branches repeat names; a node of Dynamo's can be several ones of a backward graph.
         """
-        found = self.nodes.get(name, ())
+        found = self.nodes.get(name, [])
         alike = {(node.chain, node.modules) for node in found}
         return found[-1] if len(alike) == 1 else None
 
