@@ -144,7 +144,9 @@ def test_a_buffer_that_is_filled_by_halves_has_no_single_node() -> None:
         left_0.run(x, buf1, 8, stream=raw_stream0)
         buf2 = reinterpret_tensor(buf3, (1, 8), (8, 1), 8)  # alias
         right_0.run(x, buf2, 8, stream=raw_stream0)
+        reader_0.run(buf3, x, 8, stream=raw_stream0)
 """
     file = GeneratedFile(text.splitlines())
-    assert [launch.made for launch in file.launches] == [[], []]
+    assert [len(launch.made) for launch in file.launches] == [0, 0, 1]
+    assert file.launches[2].made[0].is_in_parts
     assert file.writer["buf1"] is file.writer["buf3"] is file.launches[0]

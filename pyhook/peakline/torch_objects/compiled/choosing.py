@@ -81,7 +81,7 @@ class Chooser:
         kept = self._kept.at(buffer.line)
         operators = launch.operators
         is_last = list(names) == launch.sources[-1:]
-        node = self._of_all(names)
+        node = self._of_all(names) if not buffer.is_in_parts else None
         if node is not None:
             agrees = (
                 signature(node.chain) == signature(kept)
@@ -96,7 +96,8 @@ class Chooser:
             return Choice(buffer.line, last.chain, last.modules, LAST, operators)
         if not current:
             return Choice(buffer.line, (), (), STALE if kept else "", operators)
-        how = MAP if is_last or self._has_one_line(launch, current) else LAST
+        is_certain = is_last or self._has_one_line(launch, current)
+        how = MAP if is_certain and not buffer.is_in_parts else LAST
         return Choice(buffer.line, current, self._modules_of(current), how, operators)
 
     def _is_at(self, name: str, kept: Chain) -> bool:

@@ -91,6 +91,7 @@ class Buffer(NamedTuple):
     name: str  # of the variable
     type: str  # as comments spell it, of reused inputs the shape; empty for results of operators
     is_reused: bool
+    is_in_parts: bool = False  # several launches fill it, as torch.cat does
 
 
 class Launch(NamedTuple):
@@ -275,5 +276,7 @@ class GeneratedFile:
         made = [buffer.name for buffer in buffers if buffer.name]
         # A buffer that several launches fill by views waits on: no one of them makes all of it.
         parts = [name for name in names if name in self._views]
+        for whole in {self._views[part] for part in parts} & self._waiting.keys():
+            self._waiting[whole] = self._waiting[whole]._replace(is_in_parts=True)
         for name in (*made, *parts, *(self._views[part] for part in parts)):
             self.writer.setdefault(name, launch)
