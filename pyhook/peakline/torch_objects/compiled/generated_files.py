@@ -91,6 +91,7 @@ class Buffer(NamedTuple):
     name: str  # of the variable
     type: str  # as comments spell it, of reused inputs the shape; empty for results of operators
     is_reused: bool
+    is_in_place: bool = False  # the kernel can have stored another result there before
     is_in_parts: bool = False  # several launches fill it, as torch.cat does
 
 
@@ -247,13 +248,13 @@ class GeneratedFile:
 
     def _wait(self, line: int, name: str, kind: tuple[str, str], *, is_reused: bool) -> None:
         self._types[name] = kind
-        self._waiting[name] = Buffer(line, name, _spelled(*kind), is_reused)
+        self._waiting[name] = Buffer(line, name, _spelled(*kind), is_reused, is_in_place=is_reused)
         self.writer.pop(name, None)
 
     def _rename(self, line: int, name: str, before: str, shape: str | None) -> None:
         """Take another name for a buffer: of one that a kernel filled, or that still waits."""
         if before in self._waiting:
-            self._waiting[name] = self._waiting.pop(before)._replace(name=name)
+            self._waiting[name] = self._waiting.pop(before)._replace(name=name, is_in_place=True)
         else:
             old_shape, dtype = self._types.get(before, ("", ""))
             self._wait(line, name, (shape or old_shape, dtype), is_reused=True)

@@ -35,27 +35,42 @@ def _operators_of(fragment: Fragment, written: str) -> list[str]:
     return [others[parts.index(written)]] if len(parts) == len(others) else []
 
 
+def _number_of(buffer: Buffer) -> tuple[int, str]:
+    return (len(buffer.name), buffer.name)
+
+
+def _in_order(buffers: list[Buffer], launch: Launch) -> list[Buffer]:
+    """Return buffers in the order of the results in the comment. Empty: unknown.
+
+    New ones are arguments in this order. Others come first in the call; their numbers tell.
+    """
+    by_call = sorted(buffers, key=lambda buffer: launch.names.index(buffer.name))
+    if not any(buffer.is_in_place for buffer in buffers):
+        return by_call
+    by_number = sorted(buffers, key=_number_of)
+    new = [buffer for buffer in by_call if not buffer.is_in_place]
+    return by_number if new == [one for one in by_number if not one.is_in_place] else []
+
+
 def _results_of(fragment: Fragment, launch: Launch) -> Iterator[tuple[Buffer, list[str]]]:
     """Yield each new buffer with the results in the comment that it may be."""
-    written = fragment.written
-    buffers = sorted(launch.buffers, key=lambda buffer: (len(buffer.name), buffer.name))
-    kinds = [fragment.types.get(name, "") for name in written]
-    is_in_order = len(buffers) == len(written) and all(
-        is_alike(kind, buffer.type) for kind, buffer in zip(kinds, buffers, strict=True)
+    stored = [name for name in fragment.written if not fragment.is_only_inside(name)]
+    kinds = [fragment.types.get(name, "") for name in stored]
+    every = _in_order(launch.buffers, launch)
+    are_all = len(every) == len(stored) and all(
+        is_alike(kind, buffer.type) for kind, buffer in zip(kinds, every, strict=True)
     )
     for buffer in launch.made:
-        if buffer.name in written:
+        pairs = zip(stored, kinds, strict=True)
+        alike = [name for name, kind in pairs if is_alike(kind, buffer.type)]
+        same = [one for one in launch.buffers if one.type and is_alike(one.type, buffer.type)]
+        ordered = _in_order(same, launch)
+        if buffer.name in fragment.written:
             yield buffer, [buffer.name]
-        elif is_in_order:
-            yield buffer, [written[buffers.index(buffer)]]
+        elif len(alike) == len(ordered):
+            yield buffer, [alike[ordered.index(buffer)]]
         else:
-            pairs = zip(written, kinds, strict=True)
-            alike = [name for name, kind in pairs if is_alike(kind, buffer.type)]
-            same = [other for other in buffers if is_alike(other.type, buffer.type)]
-            if len(alike) > len(same):
-                alike = [name for name in alike if not fragment.is_only_inside(name)] or alike
-            is_certain = len(alike) == len(same)
-            yield buffer, [alike[same.index(buffer)]] if is_certain else alike
+            yield buffer, [stored[every.index(buffer)]] if are_all else alike
 
 
 def nodes_of(launch: Launch) -> Iterator[tuple[Buffer, list[str]]]:
