@@ -68,7 +68,7 @@ class Chooser:
 
     def choose(self, file: GeneratedFile) -> Iterator[Choice]:
         """Yield the lines of all buffers of the file that have any."""
-        has_names_of_now = self._is_new or self._fits(file)
+        has_names_of_now = self._is_new or self._fits(file) or self._names_agree(file)
         regions = Regions(self._graphs[-1], file) if self._graphs else None
         for launch in file.launches:
             self._in_region = regions.node_of(launch) if regions is not None else None
@@ -140,6 +140,18 @@ class Chooser:
             if not nodes or positions != sorted(positions) or is_another:
                 return False
         return True
+
+    def _names_agree(self, file: GeneratedFile) -> bool:
+        """Whether every line that inductor kept is that of the node which the file names.
+
+        Then the names are those of the running program, also where inductor kept no line.
+        """
+        known = [
+            (launch.sources[-1], kept)
+            for launch in file.launches
+            if launch.sources and (kept := self._kept.at(launch.line))
+        ]
+        return bool(known) and all(self._is_at(name, kept) for name, kept in known)
 
     def _of_all(self, names: Sequence[str]) -> Node | None:
         """Return the node of these names, if all are on one line."""
