@@ -7,7 +7,6 @@ one cache of torch: an empty one; a filled one; and, edited, one that another ve
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from lab import PROGRAMS, ROOT, Lab, Run
 
 PROGRAM = PROGRAMS / "compiled_lines.py"
 FROM_ANOTHER_VERSION = "compiled code from a cache of another version of this file"
-# Workers that compile cost ten seconds of CPU, and a filled cache leaves them nothing to do.
+# Starting workers that compile takes longer than they save.
 NO_WORKERS = {"TORCHINDUCTOR_COMPILE_THREADS": "1"}
 # Functions of the program that torch compiles, and the function within one of them.
 COMPILED = re.findall(r"def (?!main|__init__)(\w+)", PROGRAM.read_text())
@@ -53,18 +52,18 @@ class Runs:
     def __init__(self, lab: Lab, folder: Path) -> None:
         self.lab, self.folder = lab, folder
         self.cold = self.run(PROGRAM.read_text())
-        self.warm = self.run(PROGRAM.read_text(), NO_WORKERS)
-        self.shifted = self.run("# one\n# two\n# three\n" + PROGRAM.read_text(), NO_WORKERS)
+        self.warm = self.run(PROGRAM.read_text())
+        self.shifted = self.run("# one\n# two\n# three\n" + PROGRAM.read_text())
         text = PROGRAM.read_text().replace("hidden", "wide").replace("first", "renamed")
-        self.renamed = self.run(text, NO_WORKERS)
+        self.renamed = self.run(text)
 
-    def run(self, source: str, more: Mapping[str, str] | None = None) -> Run:
+    def run(self, source: str) -> Run:
         program = self.folder / PROGRAM.name
         program.write_text(source)
         environment = {
             "TORCHINDUCTOR_CACHE_DIR": str(self.folder / "cache"),
             "PYTHONPATH": f"{ROOT / 'pyhook'}:{PROGRAMS}",
-            **(more or {}),
+            **NO_WORKERS,
         }
         run = self.lab.run(program, environment=environment)
         assert run.status == 0, run.stderr
