@@ -11,8 +11,8 @@
 //                   length than the number of experts is no choice.
 //
 // A token never chooses an expert twice, so no expert gets more tokens than there are. The indices
-// are exact contents (Note [Values]) at any size, and so is what the program computes from them:
-// counts, offsets, masks, and the splits that ranks exchange.
+// are exact contents (Note [Values]) at any size, and so are the results that the program computes
+// from them: counts, offsets, masks, and the splits that ranks exchange.
 #include "routing.h"
 
 #include <algorithm>
@@ -62,7 +62,7 @@ std::vector<Shares> read_lines(const std::string& path) {
     return lines;
 }
 
-// The last rule for routing of PEAKLINE_ASSUME, whose rules are separated by lines or ';'.
+// The last rule for routing of PEAKLINE_ASSUME, which separates rules by lines or ';'.
 std::string assumed_rule() {
     const char* const given = std::getenv("PEAKLINE_ASSUME");
     std::string rules = given == nullptr ? "" : given;
@@ -115,8 +115,9 @@ const Shares& next_line() {
     return lines[line];
 }
 
-// Tokens of each expert: `choices` in these proportions, none above `tokens`. What rounding leaves
-// goes to the experts with the largest remainders, what a full expert cannot take to the next ones.
+// Tokens of each expert: `choices` in these proportions, none above `tokens`. The rest after
+// rounding goes to the experts with the largest remainders, and the rest of a full expert to the
+// next ones.
 std::vector<int64_t> share_out(const Shares& shares, int64_t choices, int64_t tokens) {
     const double all = std::accumulate(shares.begin(), shares.end(), 0.0);
     std::vector<int64_t> counts(shares.size());

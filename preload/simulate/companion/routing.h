@@ -13,8 +13,8 @@ namespace peakline::simulated {
 // Whether the user assumed a routing. Reads PEAKLINE_ASSUME once.
 bool routing_is_assumed();
 
-// The number of experts if the operator that begins lets tokens choose among experts whose scores
-// are unknown, else 0. Always 0 without an assumed routing.
+// The number of experts if the operator that begins lets tokens choose among experts with unknown
+// scores, else 0. Always 0 without an assumed routing.
 int64_t expert_count(const OperatorInfo& info, c10::ArrayRef<const c10::IValue> inputs);
 
 // Makes the assumed choice the contents of the indices that the operator returned.

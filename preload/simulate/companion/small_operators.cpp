@@ -56,7 +56,7 @@ bool is_computable(const at::Tensor& tensor) {
     return is_small(tensor) || (may_be_routed(tensor) && (is_integral(tensor) || is_exact(tensor)));
 }
 
-// What is known of the device tensors among the inputs of an operator.
+// The device tensors among the inputs of an operator, taken together.
 struct Inputs {
     bool are_computable = true;
     bool are_small = true;
@@ -74,8 +74,8 @@ struct Inputs {
             are_zero = are_zero && (origin & kZeroValues) != 0;
         }
     }
-    // Large inputs are computed with if a choice is among them; zeros are what a choice is
-    // scattered into.
+    // Large inputs are computed with if a choice is among them, or if all are zeros: programs
+    // scatter a choice into zeros.
     bool may_compute() const { return are_computable && (are_small || is_chosen || are_zero); }
 };
 
