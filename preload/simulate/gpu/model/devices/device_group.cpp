@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "model/base/log.h"
@@ -28,11 +29,17 @@ struct ProcessState {
     uint64_t start_time = 0;
 };
 
+// Not by libc's open(): the guard of checkpoints replaces it and asks this library about its
+// memory, which would wait for the world's lock that is held here.
+int open_directly(const char* path, int flags) {
+    return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, 0600));
+}
+
 // Fields 3 and 22 of /proc/PID/stat; the name before them may contain anything but ends with ")".
 ProcessState state_of(int pid) {
     char path[32];
     std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const int file = open_directly(path, O_RDONLY);
     char text[1024];
     const ssize_t size = file >= 0 ? read(file, text, sizeof text - 1) : -1;
     if (file >= 0) {
@@ -108,7 +115,7 @@ private:
 };
 
 void* map_file(const char* path, size_t bytes) {
-    const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    const int file = open_directly(path, O_RDWR | O_CREAT);
     // A longer file of the same bytes is all zeros: no slot is taken.
     const bool has_room = file >= 0 && ftruncate(file, static_cast<off_t>(bytes)) == 0;
     void* const memory =
