@@ -5,11 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "report/replay/all_facts.h"
-#include "report/replay/blocks/block_stream.h"
+#include "first_pass.h"
 #include "report/replay/blocks/ordinal_table.h"
 #include "report/replay/calls/memory_levels.h"
-#include "report/replay/levels/choose_device.h"
 #include "report/replay/levels/device_trackers.h"
 #include "report/replay/values/device_names.h"
 #include "report/trace/file/trace_error.h"
@@ -355,16 +353,10 @@ Page build_page(const TraceReader& reader,
                 StackLookup& stacks,
                 const Progress& progress) {
     Page page;
-    PhaseRequest asked;
-    asked.measure = selection.request.measure;
-    asked.sum_devices = selection.request.device.kind == DeviceChoiceKind::kAll;
-    BlockStream first_stream(reader);
-    PhaseReplay phases(first_stream, stacks.phase_rules(), asked);
-    AllFacts facts(reader, stacks.phase_rules(), asked.measure, phases);
-    first_stream.run(progress, phases, facts);
-    page.phases = phases.finish();
-    const DeviceChoice choice = asked.sum_devices ? DeviceChoice() : selection.request.device;
-    page.chosen = choose_device(page.phases.devices, choice, reader.name());
+    FirstPass first(reader, selection, stacks, progress);
+    const AllFacts& facts = first.facts;
+    page.phases = std::move(first.phases);
+    page.chosen = first.chosen;
     const PageLimits& limits = request.limits;
     const uint64_t event_count = page.phases.health.event_count;
     const size_t least = event_count <= limits.every_event ? event_count : 0;
@@ -388,7 +380,7 @@ Page build_page(const TraceReader& reader,
     page.has_segments = follower.has_segments();
     if (page.has_segments && !page.points.points().empty()) {
         const PagePoint& peak = page.points.points()[highest_point(page)];
-        const MapRequest asked_map = {asked.measure,
+        const MapRequest asked_map = {selection.request.measure,
                                       page.chosen.device,
                                       range.from_tick,
                                       range.to_tick,

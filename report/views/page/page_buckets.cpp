@@ -108,34 +108,11 @@ void PagePoints::join_pairs() {
 
 // ---- moments ----------------------------------------------------------------------------------
 
-void PageMoments::touch(uint32_t context) {
-    if (context >= now_.size()) {
-        now_.resize(context + 1);
-        kept_.resize(context + 1);
-        is_touched_.resize(context + 1);
-    }
-    if (!is_touched_[context]) {
-        is_touched_[context] = true;
-        touched_.push_back(context);
-    }
-}
-
-void PageMoments::add(const PageChange& change, int64_t sign) {
-    now_[change.context].bytes += sign * change.bytes;
-    now_[change.context].count += sign * change.count;
-}
-
-void PageMoments::apply(const PageChange& change) {
-    touch(change.context);
-    add(change, 1);
-}
-
 void PageMoments::on_event(const PageChange& change, Height level) {
     if (is_open_ && event_count_ == width_) {
         close();
     }
-    apply(change);
-    since_highest_.push_back(change);
+    sets_.add(change);
     consider(level);
     ++event_count_;
 }
@@ -144,7 +121,7 @@ void PageMoments::consider(Height level) {
     if (!is_open_ || level.above(highest_)) {
         is_open_ = true;
         highest_ = level;
-        since_highest_.clear();
+        sets_.mark();
     }
 }
 
@@ -155,27 +132,8 @@ void PageMoments::finish() {
 }
 
 void PageMoments::close() {
-    for (const PageChange& change : since_highest_) {
-        add(change, -1);
-    }
-    std::sort(touched_.begin(), touched_.end());
-    for (const uint32_t context : touched_) {
-        is_touched_[context] = false;
-        const PageChange change = {context,
-                                   now_[context].bytes - kept_[context].bytes,
-                                   now_[context].count - kept_[context].count};
-        if (change.bytes != 0 || change.count != 0) {
-            changes_.push_back(change);
-            kept_[context] = now_[context];
-        }
-    }
-    touched_.clear();
+    sets_.close(&changes_);
     moments_.push_back({highest_, changes_.size()});
-    for (const PageChange& change : since_highest_) {
-        touch(change.context);
-        add(change, 1);
-    }
-    since_highest_.clear();
     is_open_ = false;
     event_count_ = 0;
     // Pairs must stay aligned: an odd last moment would be half as wide as the others.
@@ -213,11 +171,7 @@ void PageMoments::join_pairs() {
         changes.insert(changes.end(), to_this.begin(), to_this.end());
         moments.push_back({peak, changes.size()});
     }
-    for (const PageChange& change : skipped) {
-        touch(change.context);
-        kept_[change.context].bytes -= change.bytes;
-        kept_[change.context].count -= change.count;
-    }
+    sets_.take_back(skipped);
     moments_ = std::move(moments);
     changes_ = std::move(changes);
     width_ *= 2;
@@ -231,18 +185,8 @@ bool PageMoments::coarsen() {
     return true;
 }
 
-std::vector<PageChange> PageMoments::live_now() const {
-    std::vector<PageChange> live;
-    for (uint32_t context = 0; context < now_.size(); ++context) {
-        if (now_[context].bytes != 0 || now_[context].count != 0) {
-            live.push_back({context, now_[context].bytes, now_[context].count});
-        }
-    }
-    return live;
-}
-
 std::vector<PageChange> PageMoments::live_at(size_t moment) const {
-    std::vector<PageChange> live(now_.size());
+    std::vector<PageChange> live(sets_.context_count());
     for (size_t i = 0; i < moments_[moment].change_end; ++i) {
         live[changes_[i].context].bytes += changes_[i].bytes;
         live[changes_[i].context].count += changes_[i].count;

@@ -14,6 +14,8 @@
 #include <span>
 #include <vector>
 
+#include "highest_sets.h"
+
 namespace peakline::report {
 
 inline constexpr size_t kMaxPageCategories = 16;
@@ -36,13 +38,6 @@ struct PagePoint {
     uint64_t min_bytes = 0;
     uint64_t max_reserved_bytes = 0;  // torch's segments, after each of its events
     CategoryLevels categories = {};   // at the peak
-};
-
-// The growth of one context since the previous moment.
-struct PageChange {
-    uint32_t context = 0;
-    int64_t bytes = 0;
-    int64_t count = 0;
 };
 
 // Both are sorted by context; leaves out sums of zero.
@@ -91,11 +86,14 @@ public:
         : max_count_(max_count), max_changes_(max_changes) {}
 
     // Before the shown range: only the live set matters.
-    void apply(const PageChange& change);
+    void apply(const PageChange& change) {
+        sets_.add(change);
+        sets_.mark();
+    }
     void on_event(const PageChange& change, Height level);
     void consider(Height level);
     // The live set after the last event: by context, without empty ones.
-    std::vector<PageChange> live_now() const;
+    std::vector<PageChange> live_now() const { return sets_.live_now(); }
     // Call it after the last event.
     void finish();
     // Joins neighbours; call it after finish(). False when only one moment is left.
@@ -108,8 +106,6 @@ public:
     std::vector<PageChange> live_at(size_t moment) const;
 
 private:
-    void touch(uint32_t context);
-    void add(const PageChange& change, int64_t sign);
     void close();
     void join_pairs();
 
@@ -119,11 +115,7 @@ private:
     uint64_t event_count_ = 0;  // of the open bucket
     bool is_open_ = false;
     Height highest_;
-    std::vector<PageChange> since_highest_;
-    std::vector<PageChange> now_;   // by context: live now
-    std::vector<PageChange> kept_;  // by context: live at the last kept moment
-    std::vector<uint32_t> touched_;
-    std::vector<bool> is_touched_;
+    HighestSets sets_;
     std::vector<PageMoment> moments_;
     std::vector<PageChange> changes_;
 };

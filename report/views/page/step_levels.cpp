@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "report/replay/all_facts.h"
-#include "report/replay/blocks/block_stream.h"
+#include "first_pass.h"
 #include "report/replay/blocks/ordinal_table.h"
-#include "report/replay/levels/choose_device.h"
 #include "report/replay/values/device_names.h"
 
 namespace peakline::report {
@@ -113,7 +111,11 @@ private:
     }
 
     void consider(const PageChange& change, uint64_t tick) {
-        sets_.add(change, level_);
+        sets_.add(change);
+        if (level_.above(highest_)) {
+            highest_ = level_;
+            sets_.mark();
+        }
         if (level_.above(part_.peak)) {
             part_ = {level_, tick};
         }
@@ -123,7 +125,8 @@ private:
         levels_.parts.push_back(part_);
         part_ = {level_, tick};
         if (++closed_ % levels_.parts_per_step == 0) {
-            sets_.close(level_, &levels_.changes);
+            sets_.close(&levels_.changes);
+            highest_ = level_;
             levels_.change_ends.push_back(levels_.changes.size());
         }
     }
@@ -136,6 +139,7 @@ private:
     std::vector<uint64_t> part_ends_;
     OrdinalTable context_of_;  // of live blocks, plus one
     HighestSets sets_;
+    Height highest_;  // of the step
     Height level_;
     StepPart part_;
     size_t closed_ = 0;  // parts
@@ -144,71 +148,14 @@ private:
 
 }  // namespace
 
-void HighestSets::Sums::add(const PageChange& change) {
-    if (change.context >= of.size()) {
-        of.resize(change.context + 1);
-        is_touched.resize(change.context + 1);
-    }
-    PageChange& sum = of[change.context];
-    if (!is_touched[change.context]) {
-        is_touched[change.context] = true;
-        touched.push_back(change.context);
-    }
-    sum.bytes += change.bytes;
-    sum.count += change.count;
-}
-
-std::vector<PageChange> HighestSets::Sums::take() {
-    std::vector<PageChange> sums;
-    std::sort(touched.begin(), touched.end());
-    for (const uint32_t context : touched) {
-        is_touched[context] = false;
-        PageChange sum = std::exchange(of[context], PageChange());
-        if (sum.bytes != 0 || sum.count != 0) {
-            sum.context = context;
-            sums.push_back(sum);
-        }
-    }
-    touched.clear();
-    return sums;
-}
-
-void HighestSets::add(const PageChange& change, Height level) {
-    if (change.bytes != 0 || change.count != 0) {
-        since_.add(change);
-    }
-    if (level.above(highest_)) {
-        highest_ = level;
-        for (const PageChange& one : since_.take()) {
-            to_highest_.add(one);
-        }
-    }
-}
-
-void HighestSets::close(Height level, std::vector<PageChange>* changes) {
-    const std::vector<PageChange> sums = to_highest_.take();
-    changes->insert(changes->end(), sums.begin(), sums.end());
-    for (const PageChange& one : since_.take()) {
-        to_highest_.add(one);
-    }
-    highest_ = level;
-}
-
 StepLevels build_step_levels(const TraceReader& reader,
                              const Selection& selection,
                              StackLookup& stacks,
                              const Progress& progress) {
-    PhaseRequest asked;
-    asked.measure = selection.request.measure;
-    asked.sum_devices = selection.request.device.kind == DeviceChoiceKind::kAll;
-    BlockStream first_stream(reader);
-    PhaseReplay phases(first_stream, stacks.phase_rules(), asked);
-    AllFacts facts(reader, stacks.phase_rules(), asked.measure, phases);
-    first_stream.run(progress, phases, facts);
-    const PhaseResult result = phases.finish();
+    const FirstPass first(reader, selection, stacks, progress);
+    const PhaseResult& result = first.phases;
     StepLevels levels;
-    const DeviceChoice choice = asked.sum_devices ? DeviceChoice() : selection.request.device;
-    levels.chosen = choose_device(result.devices, choice, reader.name());
+    levels.chosen = first.chosen;
     const uint64_t event_count = result.health.event_count;
     const GrowthMoments moments = step_moments(result.table, event_count);
     levels.unit = moments.unit;
@@ -221,7 +168,7 @@ StepLevels build_step_levels(const TraceReader& reader,
         std::clamp<size_t>(kMostParts / (moments.bounds.size() + 1), 1, kMostPartsOfStep);
     PageContexts contexts(stacks, result.table);
     StepLevelFollower follower(selection.request,
-                               facts,
+                               first.facts,
                                contexts,
                                levels,
                                ends_of_parts(moments.bounds, event_count, levels.parts_per_step),

@@ -41,27 +41,4 @@ StepLevels build_step_levels(const TraceReader& reader,
                              StackLookup& stacks,
                              const Progress& progress = {});
 
-// The live set at the highest moment of a range, as differences from the range before it.
-class HighestSets {
-public:
-    void add(const PageChange& change, Height level);
-    // Ends a range; the next one begins with the level now.
-    void close(Height level, std::vector<PageChange>* changes);
-
-private:
-    // Sums by context, and the contexts that have one.
-    struct Sums {
-        std::vector<PageChange> of;
-        std::vector<uint32_t> touched;
-        std::vector<bool> is_touched;
-
-        void add(const PageChange& change);
-        std::vector<PageChange> take();
-    };
-
-    Sums to_highest_;  // from the highest moment of the range before to that of this one
-    Sums since_;       // from there to now
-    Height highest_;
-};
-
 }  // namespace peakline::report
