@@ -1,7 +1,7 @@
 // @ts-check
 // The level at the end of every step as a line, with the two ends A and B that are compared.
-import { fitText, sizeCanvas } from "../elements/dom.js";
-import { formatBytes, formatCount, formatSeconds } from "../elements/format.js";
+import { drawOnGround, fitText, sizeCanvas } from "../elements/dom.js";
+import { formatBytes, formatCount, formatSeconds, roundUp } from "../elements/format.js";
 
 const LINE_HEIGHT = 220;  // CSS pixels
 const LINE_TOP = 26;
@@ -98,7 +98,7 @@ export class GrowthLine {
   }
 
   /**
-   * Over the line, on a ground of their own.
+   * Over the line.
    * @param {CanvasRenderingContext2D} pen
    * @param {any} colours
    */
@@ -106,13 +106,7 @@ export class GrowthLine {
     for (let part = 0; part <= 2; part++) {
       const bytes = this.least + ((this.most - this.least) * part) / 2;
       const y = Math.round(this.yOf(bytes)) + (part ? 10 : -9);
-      const text = formatBytes(bytes);
-      pen.fillStyle = colours.background;
-      pen.globalAlpha = 0.8;
-      pen.fillRect(20, y - 7, pen.measureText(text).width + 4, 15);
-      pen.globalAlpha = 1;
-      pen.fillStyle = colours.muted;
-      pen.fillText(text, 22, y);
+      drawOnGround(pen, colours, formatBytes(bytes), 22, y);
     }
   }
 
@@ -160,11 +154,4 @@ export class GrowthLine {
     pen.fillStyle = colours.background;
     pen.fillText(fitText(pen, name, 18), left + 5, 11.5);
   }
-}
-
-/** @param {number} number */
-function roundUp(number) {
-  const power = 10 ** Math.floor(Math.log10(Math.max(1, number)));
-  for (const one of [1, 2, 5, 10]) if (one * power >= number) return one * power;
-  return 10 * power;
 }

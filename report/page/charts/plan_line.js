@@ -1,6 +1,6 @@
 // @ts-check
 // The peak against the cost of sets of checkpointed layers, with the budget as a line that is dragged.
-import { sizeCanvas } from "../elements/dom.js";
+import { drawOnGround, sizeCanvas } from "../elements/dom.js";
 import { formatBytes } from "../elements/format.js";
 
 const PLAN_HEIGHT = 260;  // CSS pixels
@@ -58,7 +58,7 @@ export class PlanLine {
     const y = Math.round(this.yOf(budget));
     pen.fillStyle = colours.text;
     pen.fillRect(0, y, width, 1);
-    this.drawText(pen, colours, `budget ${formatBytes(budget)}`, width - 4, y > PLAN_TOP + 8 ? y - 10 : y + 10, "right");
+    drawOnGround(pen, colours, `budget ${formatBytes(budget)}`, width - 4, y > PLAN_TOP + 8 ? y - 10 : y + 10, "right");
     for (const point of this.points) {
       pen.fillStyle = colours.accent;
       pen.beginPath();
@@ -77,14 +77,14 @@ export class PlanLine {
       const y = Math.round(this.yOf(bytes));
       pen.fillStyle = colours.line;
       pen.fillRect(0, y, this.width, 1);
-      if (part) this.drawText(pen, colours, formatBytes(bytes), 2, y + 10, "left");
+      if (part) drawOnGround(pen, colours, formatBytes(bytes), 2, y + 10, "left");
     }
     const last = this.costOf(this.points[this.points.length - 1]);
     const text = (/** @type {number} */ cost) => (this.isKnown ? `+${(cost * 100).toFixed(1)} %` : String(cost));
-    this.drawText(pen, colours, text(0), 2, PLAN_HEIGHT - 26, "left");
-    this.drawText(pen, colours, text(last), this.width - 2, PLAN_HEIGHT - 26, "right");
+    drawOnGround(pen, colours, text(0), 2, PLAN_HEIGHT - 26, "left");
+    drawOnGround(pen, colours, text(last), this.width - 2, PLAN_HEIGHT - 26, "right");
     const name = this.isKnown ? "FLOPs of a step that are made again" : "number of checkpointed layers";
-    this.drawText(pen, colours, name, this.width / 2, PLAN_HEIGHT - 10, "center");
+    drawOnGround(pen, colours, name, this.width / 2, PLAN_HEIGHT - 10, "center");
   }
 
   /**
@@ -102,27 +102,5 @@ export class PlanLine {
     });
     pen.stroke();
     pen.lineWidth = 1;
-  }
-
-  /**
-   * On a ground of its own.
-   * @param {CanvasRenderingContext2D} pen
-   * @param {any} colours
-   * @param {string} text
-   * @param {number} x
-   * @param {number} y
-   * @param {CanvasTextAlign} align
-   */
-  drawText(pen, colours, text, x, y, align) {
-    const width = pen.measureText(text).width;
-    const left = align === "right" ? x - width : align === "center" ? x - width / 2 : x;
-    pen.fillStyle = colours.background;
-    pen.globalAlpha = 0.8;
-    pen.fillRect(left - 2, y - 8, width + 4, 16);
-    pen.globalAlpha = 1;
-    pen.fillStyle = colours.muted;
-    pen.textAlign = align;
-    pen.fillText(text, x, y);
-    pen.textAlign = "left";
   }
 }

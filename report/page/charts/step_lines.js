@@ -1,7 +1,7 @@
 // @ts-check
 // The levels of several files over each other, by step.
 import { sizeCanvas } from "../elements/dom.js";
-import { formatBytes, formatCount } from "../elements/format.js";
+import { formatBytes, formatCount, roundUp } from "../elements/format.js";
 
 const LINES_HEIGHT = 240;  // CSS pixels
 const LINES_TOP = 14;
@@ -75,8 +75,7 @@ export class StepLines {
     pen.fillRect(0, LINES_HEIGHT - LINES_AXIS, width, 1);
     pen.fillStyle = colours.muted;
     if (axis.end === axis.first) return;
-    let every = 1;
-    for (let i = 0; every * this.xOf(1) < LEAST_FOR_STEP && i < 30; i++) every = [1, 2, 5][i % 3] * 10 ** Math.floor(i / 3);
+    const every = roundUp(LEAST_FOR_STEP / this.xOf(1));
     for (let step = Math.ceil(axis.first / every) * every; step < axis.end; step += every) {
       const x = this.xOf(step - axis.first + 1);
       pen.fillStyle = colours.line;

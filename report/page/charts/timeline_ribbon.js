@@ -1,7 +1,7 @@
 // @ts-check
 // Below and across the timeline: phases, steps, seconds; marks and refused requests.
 import { fitText } from "../elements/dom.js";
-import { formatSeconds } from "../elements/format.js";
+import { formatSeconds, roundUp } from "../elements/format.js";
 
 /**
  * Marks of the program, and requests that the device refused.
@@ -106,8 +106,7 @@ function drawSteps(steps, box, pen, colours, { y, width }) {
   if (!shown.length) return;
   const each = (shown[shown.length - 1].right - shown[0].left) / shown.length;
   const room = pen.measureText(`step ${shown[shown.length - 1].step}`).width + 12;
-  let every = 1;
-  for (let i = 0; every * each < room && i < 30; i++) every = [1, 2, 5][i % 3] * 10 ** Math.floor(i / 3);
+  const every = roundUp(room / each);
   let free = 0;
   for (const { step, left } of shown) {
     if (step % every || left < free) continue;

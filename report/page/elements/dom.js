@@ -198,6 +198,28 @@ export function fitText(pen, text, room) {
 }
 
 /**
+ * A text over a chart, on a ground of its own.
+ * @param {CanvasRenderingContext2D} pen
+ * @param {any} colours
+ * @param {string} text
+ * @param {number} x
+ * @param {number} y
+ * @param {"left" | "center" | "right"} align of the text at x
+ */
+export function drawOnGround(pen, colours, text, x, y, align = "left") {
+  const width = pen.measureText(text).width;
+  const left = align === "right" ? x - width : align === "center" ? x - width / 2 : x;
+  pen.fillStyle = colours.background;
+  pen.globalAlpha = 0.8;
+  pen.fillRect(left - 2, y - 8, width + 4, 16);
+  pen.globalAlpha = 1;
+  pen.fillStyle = colours.muted;
+  pen.textAlign = align;
+  pen.fillText(text, x, y);
+  pen.textAlign = "left";
+}
+
+/**
  * @param {{clientX: number, clientY: number}} at
  * @param {{text: string, kind?: string}[]} rows
  */

@@ -46,3 +46,13 @@ export function formatSpan(seconds) {
   if (seconds >= 1) return formatSeconds(seconds);
   return seconds >= 0.001 ? (seconds * 1000).toFixed(seconds < 0.1 ? 2 : 1) + " ms" : (seconds * 1e6).toFixed(0) + " \u00b5s";
 }
+
+/**
+ * The least of 1, 2, 5, 10, 20, 50 ... that is as large as a number: the distance of ticks.
+ * @param {number} number
+ */
+export function roundUp(number) {
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, number)));
+  for (const one of [1, 2, 5]) if (one * power >= number) return one * power;
+  return 10 * power;
+}
