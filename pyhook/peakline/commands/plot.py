@@ -11,7 +11,6 @@ from peakline.base.engine import CommandError, report_engine
 from peakline.base.files import replacing, trace_stem
 from peakline.base.next_commands import suggest_for
 from peakline.base.output import write_lines
-from peakline.base.sizes import bytes_of
 from peakline.commands.shared import report_options
 from peakline.commands.shared.folders import ALL, HEAVIEST
 from peakline.recording.plans import frontier_of_file
@@ -66,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--budget",
-        type=_budget,
+        type=report_options.size,
         default=0,
         metavar="SIZE",
         help="With --kind plan: mark this budget for torch's blocks (24GiB), and the set for it",
@@ -75,13 +74,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     report_options.add_top(parser, "bars", 12)
     report_options.add_device(parser)
     report_options.add_measure(parser)
-
-
-def _budget(text: str) -> int:
-    try:
-        return bytes_of(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"'{text}' is no size (24GiB)") from None
 
 
 def run(args: argparse.Namespace) -> int:

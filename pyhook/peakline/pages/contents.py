@@ -6,7 +6,7 @@ import gzip
 import json
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from peakline.base.device_names import is_gpu, is_worth_showing, name_of_device
 from peakline.base.engine import report_engine
@@ -16,14 +16,16 @@ from peakline.recording.growth import UNITS, growth_of_file
 from peakline.recording.plans import SNIPPET, frontier_of_file
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from peakline._report import Trace
+    from peakline._report import Options, Trace
     from peakline.pages.files import ComparedLines
     from peakline.pages.options import PageOptions
     from peakline.pages.page import DeviceData
 
 _MOST_FILES_BY_STEP = 64
+
+_Read = TypeVar("_Read")
 
 
 def read_devices(path: str, options: PageOptions) -> list[DeviceData]:
@@ -129,18 +131,12 @@ def read_outlines(page: PageOptions) -> list[str]:
     Raises:
         peakline._report.TraceError: one of them cannot be read; the text names it.
     """
-    engine = report_engine()
-    from peakline.runs.pool import reading_pool
+    options = _without_stacks(page)
 
-    options = page.report.copy()
-    options.pop("native", None)  # an option for whole stacks, which outlines lack
+    def read(trace: Trace) -> str:
+        return trace.outline(**options)
 
-    def read(path: str) -> str:
-        outline: str = engine.Trace(path).outline(**options)
-        return outline
-
-    with reading_pool(page.files) as pool:
-        return list(pool.map(read, page.files))
+    return _read_each(page.files, read)
 
 
 def read_step_levels(page: PageOptions) -> list[str | None]:
@@ -149,22 +145,27 @@ def read_step_levels(page: PageOptions) -> list[str | None]:
     Raises:
         peakline._report.TraceError: one of them cannot be read; the text names it.
     """
+    options = _without_stacks(page)
+
+    def read(trace: Trace) -> str | None:
+        return trace.step_levels(**options) if trace.info()["has_events"] else None
+
+    return _read_each(page.files[:_MOST_FILES_BY_STEP], read)
+
+
+def _without_stacks(page: PageOptions) -> Options:
+    """Return the options of the page but for that of whole stacks, which compared files lack."""
+    options = page.report.copy()
+    options.pop("native", None)
+    return options
+
+
+def _read_each(paths: Sequence[str], read: Callable[[Trace], _Read]) -> list[_Read]:
     engine = report_engine()
     from peakline.runs.pool import reading_pool
 
-    options = page.report.copy()
-    options.pop("native", None)
-    files = page.files[:_MOST_FILES_BY_STEP]
-
-    def read(path: str) -> str | None:
-        trace = engine.Trace(path)
-        if not trace.info()["has_events"]:
-            return None
-        levels: str = trace.step_levels(**options)
-        return levels
-
-    with reading_pool(files) as pool:
-        return list(pool.map(read, files))
+    with reading_pool(paths) as pool:
+        return list(pool.map(lambda path: read(engine.Trace(path)), paths))
 
 
 def compared_lines(page: PageOptions) -> ComparedLines:
@@ -185,8 +186,7 @@ def compared_lines(page: PageOptions) -> ComparedLines:
     runs = [engine.Trace(path).info()["run_uuid"] for path in paths] if len(paths) == 2 else []
     if not runs or (runs[0] == runs[1] and int(runs[0], 16)):
         return ComparedLines()
-    options = page.report.copy()
-    options.pop("native", None)
+    options = _without_stacks(page)
     before, after = (side_of_trace(Recording(path), **options) for path in paths)
     rows = compare(before, after).rows
     moved = [(row.before.at.key, row.at.key) for row in rows if row.before and row.has_moved]

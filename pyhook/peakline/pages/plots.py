@@ -6,6 +6,7 @@ Each function draws into one Axes. Bytes are shown in units of 1024.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from peakline.base.output import printable
 from peakline.base.sizes import size_of
+from peakline.differences.text import signed
 from peakline.pages.categories import category_colours, stacking_order
 from peakline.pages.step_levels import axis_of
 from peakline.pages.summary import step_and_phase
@@ -166,45 +168,39 @@ def _line_of(run: StepLevels, slots: Sequence[str | int]) -> tuple[list[float], 
     at: list[float] = []
     peaks: list[float] = []
     width = 1 / run.parts
-    ranges = [run.range_of(slot) for slot in slots]
-    for position, number in enumerate(ranges):
+    first = 0
+    # A range of several steps is drawn over all of them.
+    for number, same in groupby(run.range_of(slot) for slot in slots):
+        count = sum(1 for _ in same)
         if number is None:
-            at.append(position)
+            at.append(first)
             peaks.append(float("nan"))
-            continue
-        # A range of several steps is drawn over all of them.
-        first = ranges.index(number)
-        count = ranges.count(number)
-        if first != position:
-            continue
-        for part, peak in enumerate(run.peaks_of(number)):
-            at += [first + count * part * width, first + count * (part + 1) * width]
-            peaks += [peak, peak]
+        else:
+            for part, peak in enumerate(run.peaks_of(number)):
+                at += [first + count * part * width, first + count * (part + 1) * width]
+                peaks += [peak, peak]
+        first += count
     return at, peaks
 
 
 def _widest_gap(runs: Sequence[tuple[str, StepLevels]]) -> str:
     """Return "+1.2 GB in step 3, +0.9 GB at train.py:27"."""
     (_, before), (_, after) = runs
-    widest, name, rows = 0, "", {}
+    widest, name, where = 0, "", (0, 0)
     for slot in axis_of([before, after]):
         ranges = before.range_of(slot), after.range_of(slot)
         if ranges[0] is None or ranges[1] is None:
             continue
         gap = max(after.peaks_of(ranges[1])) - max(before.peaks_of(ranges[0]))
         if abs(gap) > abs(widest):
-            was, now = before.rows(ranges[0], "line"), after.rows(ranges[1], "line")
-            rows = {key: now.get(key, 0) - was.get(key, 0) for key in {*was, *now}}
-            widest = gap
+            widest, where = gap, (ranges[0], ranges[1])
             name = f"{before.data['one']} {slot}" if isinstance(slot, int) else f"the time {slot}"
     if not widest:
         return "The same peak in every step"
+    was, now = before.rows(where[0], "line"), after.rows(where[1], "line")
+    rows = {key: now.get(key, 0) - was.get(key, 0) for key in {*was, *now}}
     key = max(rows, key=lambda one: (abs(rows[one]), one))
-    return _name(f"{_signed(widest)} in {name}; {_signed(rows[key])} at {_short(key)}")
-
-
-def _signed(size: int) -> str:
-    return f"{'+' if size > 0 else ''}{size_of(size)}"
+    return _name(f"{signed(widest)} in {name}; {signed(rows[key])} at {_short(key)}")
 
 
 def _columns(

@@ -6,6 +6,7 @@ The engine supplies each run: see report/views/page/step_levels.h.
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -41,7 +42,7 @@ class StepLevels:
             return 0 if slot == BEFORE else self.count - 1
         if not steps or not steps[0] <= slot < self.data["end_step"]:
             return None
-        return sum(step <= slot for step in steps)
+        return bisect_right(steps, slot)
 
     def peaks_of(self, number: int) -> list[int]:
         """Return the peak of each part of a range."""
