@@ -58,8 +58,6 @@ std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function
     if (running != nullptr) {
         *running = RunningOperator{&info};
         describe(function.inputs(), running);
-    }
-    if (running != nullptr) {
         running->expert_count = expert_count(info, function.inputs());
     }
     begin_results(info, &t_running);
@@ -73,14 +71,16 @@ std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function
 
 void on_end(const at::RecordFunction& function, at::ObserverContext* context) {
     const OperatorInfo& info = operator_info(function);
+    const RunningOperator* const ended = t_running.top();
+    const int64_t choice_count = ended != nullptr ? ended->expert_count : 0;
     --t_running.depth;
     end_results(function.outputs(), &t_running);
     report_to_device();
     watch_blocks_once();
     if (info.is_leaf) {
         end_operator(info, static_cast<OperatorCall*>(context), function.outputs());
-        if (t_running.depth < kMaxRunning && t_running.items[t_running.depth].expert_count > 0) {
-            choose_experts(t_running.items[t_running.depth].expert_count, function.outputs());
+        if (choice_count > 0) {
+            choose_experts(choice_count, function.outputs());
         }
     }
 }
@@ -110,6 +110,13 @@ __attribute__((constructor)) void start() {
     watch();
 }
 
+// Returns false if the process has no such function.
+template <class Function>
+bool look_up(const char* name, Function* function) {
+    *function = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+    return *function != nullptr;
+}
+
 }  // namespace
 
 RunningOperators& running_operators() {
@@ -119,34 +126,19 @@ RunningOperators& running_operators() {
 const DeviceValues* device_values() {
     static const DeviceValues* const functions = []() -> const DeviceValues* {
         static DeviceValues found{};
-        const auto find = [](const char* name) { return dlsym(RTLD_DEFAULT, name); };
-        found.set_read_handler = reinterpret_cast<decltype(found.set_read_handler)>(
-            find("peakline_sim_set_read_handler"));
-        found.set_operator =
-            reinterpret_cast<decltype(found.set_operator)>(find("peakline_sim_set_operator"));
-        found.read = reinterpret_cast<decltype(found.read)>(find("peakline_sim_read_values"));
-        found.write = reinterpret_cast<decltype(found.write)>(find("peakline_sim_write_values"));
-        found.zero = reinterpret_cast<decltype(found.zero)>(find("peakline_sim_zero_values"));
-        found.origin = reinterpret_cast<decltype(found.origin)>(find("peakline_sim_values_origin"));
-        found.keep_large =
-            reinterpret_cast<decltype(found.keep_large)>(find("peakline_sim_keep_large_values"));
-        found.forget = reinterpret_cast<decltype(found.forget)>(find("peakline_sim_forget_values"));
-        found.begin_block =
-            reinterpret_cast<decltype(found.begin_block)>(find("peakline_sim_begin_block"));
-        found.is_capturing =
-            reinterpret_cast<decltype(found.is_capturing)>(find("peakline_sim_is_capturing"));
-        found.await = reinterpret_cast<decltype(found.await)>(find("peakline_sim_await_values"));
-        found.may_await_others = reinterpret_cast<decltype(found.may_await_others)>(
-            find("peakline_sim_may_await_others"));
-        found.get_read_listener = reinterpret_cast<decltype(found.get_read_listener)>(
-            find("peakline_sim_get_read_listener"));
-        const bool is_whole = found.set_read_handler != nullptr && found.set_operator != nullptr &&
-                              found.read != nullptr && found.write != nullptr &&
-                              found.zero != nullptr && found.origin != nullptr &&
-                              found.keep_large != nullptr && found.forget != nullptr &&
-                              found.begin_block != nullptr && found.is_capturing != nullptr &&
-                              found.await != nullptr && found.may_await_others != nullptr &&
-                              found.get_read_listener != nullptr;
+        const bool is_whole = look_up("peakline_sim_set_read_handler", &found.set_read_handler) &&
+                              look_up("peakline_sim_set_operator", &found.set_operator) &&
+                              look_up("peakline_sim_read_values", &found.read) &&
+                              look_up("peakline_sim_write_values", &found.write) &&
+                              look_up("peakline_sim_zero_values", &found.zero) &&
+                              look_up("peakline_sim_values_origin", &found.origin) &&
+                              look_up("peakline_sim_keep_large_values", &found.keep_large) &&
+                              look_up("peakline_sim_forget_values", &found.forget) &&
+                              look_up("peakline_sim_begin_block", &found.begin_block) &&
+                              look_up("peakline_sim_is_capturing", &found.is_capturing) &&
+                              look_up("peakline_sim_await_values", &found.await) &&
+                              look_up("peakline_sim_may_await_others", &found.may_await_others) &&
+                              look_up("peakline_sim_get_read_listener", &found.get_read_listener);
         return is_whole ? &found : nullptr;
     }();
     return functions;
