@@ -38,7 +38,7 @@ _KEYS = re.compile(r"(?:\._modules)?\['?(\w+)'?\]")
 
 
 class Verdict(NamedTuple):
-    """What is right about an allocation."""
+    """The parts of an allocation that are right."""
 
     direction: str
     line: str  # right, last of several (as the row says), same kernel, wrong, none

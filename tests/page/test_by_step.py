@@ -69,7 +69,7 @@ def test_every_part_is_the_highest_level_of_its_time(run: Run) -> None:
     assert len(peaks) == levels.count * levels.parts > 64
     assert all(one <= other for one, other in pairwise(times))
     seconds, walked = levels_by_walk(run)
-    # Between the moments of two parts the level never exceeds both.
+    # No level between the moments of two parts exceeds both.
     for i, (one, other) in enumerate(pairwise(times)):
         inside = walked[(seconds > one) & (seconds < other)]
         assert inside.max(initial=0) <= max(peaks[i], peaks[i + 1])

@@ -59,7 +59,7 @@ test("a limited tree keeps the largest nodes, and joins the others exactly", () 
       if (cut.name[node] === 99) {
         if (parents.has(cut.parent[node])) wrong.push(["two others", round]);
         parents.add(cut.parent[node]);
-        // What is joined: what the caller has beyond its own and the children that are kept.
+        // The joined rest: bytes of the caller beyond its own and those of the kept children.
         const above = textOf(cut, cut.parent[node]);
         const kept = new Set();
         for (let i = 0; i < cut.count; i++) {
