@@ -10,8 +10,18 @@ PACKAGE = ROOT / "pyhook" / "peakline"
 EXTENSIONS = ("_recorder", "_report")
 # From bottom to top; a folder may import those before it. The README of the package draws the same.
 LAYERS = (
-    *("base", "text", "builds", "api", "recording", "differences", "runs", "launch", "trials"),
-    *("terminal", "pages", "imports", "exports", "compat", "fleet", "pytest_plugin", "commands"),
+    *("base", "text", "builds", "api", "recording", "differences", "runs", "launch", "attaching"),
+    *(
+        "trials",
+        "terminal",
+        "pages",
+        "imports",
+        "exports",
+        "compat",
+        "fleet",
+        "pytest_plugin",
+        "commands",
+    ),
 )
 # Names of `peakline` itself come from these; only layers above may use them.
 FACADE = "recording"

@@ -186,21 +186,39 @@ def trace(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[
         with phase(target.name):
             yield TraceFile(Path(recorder.trace_path()))
         return
-    try:
-        recorder.open_trace(str(target), overwrite)
-    except FileExistsError:
-        raise FileExistsError(
-            f"{target} exists: name another file, or pass overwrite=True to replace it"
-        ) from None
     was_tracing = bool(recorder.status()["is_tracing"])
-    recorder.start_tracing()
+    begin_trace(target, overwrite=overwrite)
     try:
         yield TraceFile(target.absolute())  # the block may change the working directory
     finally:
-        recorder.safe_point(recorder.LAST_LOOK)
-        if not was_tracing:
-            recorder.stop_tracing()
-        recorder.close_trace()
+        end_trace(stop=not was_tracing)
+
+
+def begin_trace(path: Path, *, overwrite: bool) -> None:
+    """Open a trace file and begin a traced range in it; :func:`end_trace` ends both."""
+    switch_allocator()
+    recorder = recorder_that_is_on("trace")
+    try:
+        recorder.open_trace(str(path), overwrite)
+    except FileExistsError:
+        raise FileExistsError(
+            f"{path} exists: name another file, or pass overwrite=True to replace it"
+        ) from None
+    recorder.start_tracing()
+
+
+def end_trace(*, stop: bool = True) -> None:
+    """Close the trace file; by default the traced range ends with it."""
+    recorder = recorder_that_is_on("trace")
+    recorder.safe_point(recorder.LAST_LOOK)
+    if stop:
+        recorder.stop_tracing()
+    recorder.close_trace()
+
+
+def trace_path() -> str:
+    """Return the file that this process is recorded to, or ''."""
+    return str(_recorder().trace_path())
 
 
 @contextlib.contextmanager

@@ -21,8 +21,13 @@ _SHELL_WORDS = re.compile(r"""(?:[^\s'"\\]|'[^']*'|"(?:[^"\\]|\\.)*"|\\.)+""")
 
 def suggest_for(path: str, command: str) -> None:
     """Name the command to type next for one trace."""
+    suggest([(f"{command} {shell_words([path])}", "")])
+
+
+def suggest(commands: Sequence[tuple[str, str]]) -> None:
+    """Name the commands to type next, each with its description."""
     sys.stdout.flush()
-    say(*next_commands([(f"{command} {shell_words([path])}", "")]))
+    say(*next_commands(commands))
 
 
 def next_commands(commands: Sequence[tuple[str, str]]) -> list[str]:

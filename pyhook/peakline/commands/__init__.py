@@ -60,6 +60,8 @@ _MODULES = (
     "report",
     "pack",
     "doctor",
+    "attach",
+    "detach",
     "preload",
     "completion",
 )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from peakline.base.device_names import is_gpu, memory_of_device, name_of_device
 from peakline.base.engine import report_engine
+from peakline.base.processes import descendants
 
 if TYPE_CHECKING:
     from peakline._report import Trace
@@ -151,7 +152,7 @@ def traces_of_process(pid: int, is_trace: Callable[[str], bool]) -> list[str]:
     if not Path(f"/proc/{pid}").is_dir():
         raise ProcessLookupError(f"there is no process {pid}")
     found: dict[str, None] = {}
-    for one in [pid, *_descendants(pid)]:
+    for one in [pid, *descendants(pid)]:
         try:
             maps = Path(f"/proc/{one}/maps").read_bytes()
         except (FileNotFoundError, ProcessLookupError):  # it ended meanwhile
@@ -168,25 +169,6 @@ def _shared_files(maps: bytes) -> Iterator[str]:
         words = line.split(None, 5)
         if len(words) == 6 and words[1].endswith(b"s") and words[5].startswith(b"/"):
             yield os.fsdecode(words[5].replace(b"\\012", b"\n"))
-
-
-def _descendants(pid: int) -> list[int]:
-    parents: dict[int, list[int]] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                stat = (entry / "stat").read_text()
-            except OSError:
-                continue
-            # The name in parentheses may hold anything; the parent is the second word after it.
-            parents.setdefault(int(stat.rpartition(")")[2].split()[1]), []).append(int(entry.name))
-    found: list[int] = []
-    waiting = list(parents.get(pid, []))
-    while waiting:
-        one = waiting.pop()
-        found.append(one)
-        waiting += parents.get(one, [])
-    return found
 
 
 def is_readable() -> Callable[[str], bool]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 # In the order in which a user needs them.
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    "Record": ("run", "doctor", "preload"),
+    "Record": ("run", "attach", "doctor", "preload"),
     "First answer": ("table", "html", "tree", "summary", "phases"),
     "Why memory ran out": ("oom", "fragmentation", "map", "ledger"),
     "What grows, and what keeps it": ("leaks", "holders", "live"),
@@ -20,7 +20,12 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "Files": ("export", "import", "plot", "pack", "completion"),
 }
 # Commands that are not listed, each with the command that names it in its help.
-HIDDEN: Mapping[str, str] = {"flamegraph": "html", "stages": "layers", "report": "live"}
+HIDDEN: Mapping[str, str] = {
+    "flamegraph": "html",
+    "stages": "layers",
+    "report": "live",
+    "detach": "attach",
+}
 
 EXAMPLES = (
     "peakline run train.py --epochs 1",

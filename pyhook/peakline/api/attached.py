@@ -1,0 +1,68 @@
+"""Recording in a program that did not ask for it: what `peakline attach` does inside it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from peakline.api import torch_support, tracing
+from peakline.api.log import logger
+
+_PART = "PEAKLINE_TORCH_PART"
+
+
+def answer(request: Mapping[str, object]) -> dict[str, object]:
+    """Begin or end the recording that is asked for; return the answer, a problem or the facts."""
+    with _messages() as said:
+        facts = _end() if request["action"] == "end" else _begin(request)
+    return {**facts, "said": said}
+
+
+def _begin(request: Mapping[str, object]) -> dict[str, object]:
+    torch = sys.modules.get("torch")
+    if torch is None or not hasattr(torch, "cuda"):
+        return {"problem": "it has not imported torch"}
+    if torch.cuda._is_in_bad_fork():
+        return {"problem": "it was forked after CUDA was initialised, and cannot use CUDA"}
+    if request["only_with_cuda"] and not torch_support.cuda_is_initialised():
+        return {"idle": "it has not used CUDA"}
+    if path := tracing.trace_path():
+        return {"problem": f"it is recorded already, to {path}"}
+    part, before = str(request["torch_part"]), os.environ.get(_PART)
+    if part and before is None:
+        os.environ[_PART] = part
+    try:
+        tracing.begin_trace(Path(str(request["output"])), overwrite=bool(request["overwrite"]))
+    finally:
+        if before is None:  # children of the program inherit nothing
+            os.environ.pop(_PART, None)
+    return {"trace": tracing.trace_path()}
+
+
+def _end() -> dict[str, object]:
+    path = tracing.trace_path()
+    if not path:
+        return {"problem": "it is not recorded"}
+    tracing.end_trace()
+    return {"trace": path}
+
+
+@contextmanager
+def _messages() -> Iterator[list[str]]:
+    """Collect what the logger says: the program's own output stays as it was."""
+    said: list[str] = []
+
+    def keep(record: logging.LogRecord) -> bool:
+        said.append(record.getMessage())
+        return False
+
+    log = logger()
+    log.addFilter(keep)
+    try:
+        yield said
+    finally:
+        log.removeFilter(keep)

@@ -1,0 +1,1 @@
+"""Begins and ends a recording in a Python program that was started without peakline."""
