@@ -51,6 +51,8 @@ RECORDINGS = (
 # parsed, not run.
 PARSED: Mapping[str, str] = {
     "fit": "fit train.py --device a100-40,h100:1GiB --steps 2",
+    "attach": "attach 4242",
+    "detach": "detach 4242",
     "doctor": "doctor",
     "preload": "preload",
     "completion": "completion bash",

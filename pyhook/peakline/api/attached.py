@@ -1,4 +1,4 @@
-"""Recording in a program that did not ask for it: what `peakline attach` does inside it."""
+"""Recording in a program that did not ask for it: the part of `peakline attach` inside it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _PART = "PEAKLINE_TORCH_PART"
 
 def answer(request: Mapping[str, object]) -> dict[str, object]:
     """Begin or end the recording that is asked for; return the answer, a problem or the facts."""
-    with _messages() as said:
+    with _messages() as messages:
         facts = _end() if request["action"] == "end" else _begin(request)
-    return {**facts, "said": said}
+    return {**facts, "messages": messages}
 
 
 def _begin(request: Mapping[str, object]) -> dict[str, object]:
@@ -53,16 +53,16 @@ def _end() -> dict[str, object]:
 
 @contextmanager
 def _messages() -> Iterator[list[str]]:
-    """Collect what the logger says: the program's own output stays as it was."""
-    said: list[str] = []
+    """Collect the messages of the logger: the program's own output stays as it was."""
+    messages: list[str] = []
 
     def keep(record: logging.LogRecord) -> bool:
-        said.append(record.getMessage())
+        messages.append(record.getMessage())
         return False
 
     log = logger()
     log.addFilter(keep)
     try:
-        yield said
+        yield messages
     finally:
         log.removeFilter(keep)

@@ -11,20 +11,20 @@ import sys
 
 
 def main(request: dict[str, object]) -> None:
-    """Do what is asked (peakline.api.attached), and write the answer: a problem or the facts."""
+    """Do as asked (peakline.api.attached), and write the answer: a problem or the facts."""
     path = str(request["answer"])
     # Files have their names when they are complete. If one cannot be made, nobody waits any more.
     os.mkdir(f"{path}.begun")  # noqa: PTH102
     try:
-        said = _answer(request)
+        answer = _answer_to(request)
     except BaseException as error:
-        said = {"problem": f"{type(error).__name__}: {error}"}
+        answer = {"problem": f"{type(error).__name__}: {error}"}
     with open(f"{path}.part", "w", encoding="utf-8") as file:  # noqa: PTH123
-        file.write(json.dumps(said))
+        file.write(json.dumps(answer))
     os.replace(f"{path}.part", path)  # noqa: PTH105
 
 
-def _answer(request: dict[str, object]) -> dict[str, object]:
+def _answer_to(request: dict[str, object]) -> dict[str, object]:
     if "torch" not in sys.modules:
         return {"problem": "it has not imported torch"}
     folder = str(request["package"])

@@ -11,8 +11,8 @@ import errno
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,6 +21,7 @@ from typing import Any
 from peakline.attaching.injection import InjectionError, stopped
 from peakline.attaching.targets import ADD_CALL, MAP, RUN_TEXT, UNMAP, WAIT, Target
 from peakline.base.engine import CommandError
+from peakline.base.output import json_text
 
 _PAGE = 4096
 _READ_WRITE, _PRIVATE_ANONYMOUS = 3, 0x22
@@ -36,10 +37,10 @@ _SECONDS_FOR_LAUNCHERS = 3.0
 
 @dataclass(frozen=True)
 class Answer:
-    """What a program said; None: nothing in time."""
+    """The answer of a program (see peakline.api.attached); None: it did not answer in time."""
 
     target: Target
-    said: dict[str, Any] | None
+    facts: dict[str, Any] | None
 
 
 def ask(
@@ -57,13 +58,13 @@ def ask(
         say_waiting: called once with the programs that have not answered after three seconds.
 
     Raises:
-        CommandError: a program cannot be asked, with the reason.
+        CommandError: the folder for temporary files has too long a name.
     """
     with TemporaryDirectory(prefix="peakline-attach-") as name:
         folder = Path(name)
         # The programs, which may be of another user when we are root, write their answers there.
         folder.chmod(0o1777 if os.geteuid() == 0 else 0o700)
-        texts = [_note_call(one, request_for(one), folder) for one in targets]
+        asked = [_asked(one, request_for(one), folder) for one in targets]
         try:
             _wait(targets, folder, seconds, say_waiting)
         finally:
@@ -71,8 +72,8 @@ def ask(
             for one in targets:
                 _script_of(one, folder).unlink(missing_ok=True)
         answers = [Answer(one, _answer_of(one, folder)) for one in targets]
-    for answer, address in zip(answers, texts, strict=True):
-        if answer.said is not None:
+    for answer, address in zip(answers, asked, strict=True):
+        if address and answer.facts is not None:
             _unmap(answer.target, address)
     return answers
 
@@ -85,6 +86,21 @@ def _answer_file(target: Target, folder: Path) -> Path:
     return folder / f"{target.pid}.json"
 
 
+def _asked(target: Target, request: dict[str, object], folder: Path) -> int:
+    """Ask one program; return the address of the text of the call in it, 0 if it cannot be asked.
+
+    The reason is then its answer: others may be asked.
+    """
+    try:
+        return _note_call(target, request, folder)
+    except InjectionError as error:
+        problem = str(error)
+    except OSError as error:
+        problem = _why_not(target.pid, error)
+    _answer_file(target, folder).write_text(json_text({"problem": problem}))
+    return 0
+
+
 def _note_call(target: Target, request: dict[str, object], folder: Path) -> int:
     """Let the program call our script; return the address of the text of the call in it."""
     whole = {"package": str(_PACKAGES), "answer": str(_answer_file(target, folder)), **request}
@@ -94,7 +110,7 @@ def _note_call(target: Target, request: dict[str, object], folder: Path) -> int:
     if len(text) > _PAGE:
         raise CommandError(f"the folder for temporary files has too long a name: {folder}")
     functions = target.functions
-    with _explained(target), stopped(target.pid) as thread:
+    with stopped(target.pid) as thread:
         address = thread.call(
             functions[MAP].address, 0, _PAGE, _READ_WRITE, _PRIVATE_ANONYMOUS, -1, 0
         )
@@ -103,7 +119,7 @@ def _note_call(target: Target, request: dict[str, object], folder: Path) -> int:
         thread.write(address, text)
         run = functions[RUN_TEXT].address
         if thread.call(functions[ADD_CALL].address, run, address) & 0xFFFFFFFF:
-            raise InjectionError("too many other calls wait in it")
+            raise InjectionError("it runs no Python code, and other calls wait in it")
         wait = functions.get(WAIT)
         if wait and thread.waits_in(wait.address, wait.size):
             thread.interrupt_wait()  # as a signal does; Python makes the call, and waits again
@@ -134,7 +150,7 @@ def _wait(
     say_waiting: Callable[[list[int]], None],
 ) -> None:
     begin = time.monotonic()
-    told: list[int] = []
+    has_named_them = False
     while waiting := [one for one in targets if _is_awaited(one, folder)]:
         seconds_now = time.monotonic() - begin
         idle = [one.pid for one in waiting if not _begun(one, folder).exists()]
@@ -142,9 +158,9 @@ def _wait(
         is_only_launchers = others_begun and len(idle) == len(waiting)
         if seconds_now > (min(seconds, _SECONDS_FOR_LAUNCHERS) if is_only_launchers else seconds):
             return
-        if idle and not others_begun and not told and seconds_now > _SILENT_SECONDS:
+        if idle and not others_begun and not has_named_them and seconds_now > _SILENT_SECONDS:
             say_waiting(idle)
-            told = idle
+            has_named_them = True
         time.sleep(_LOOK_SECONDS)
 
 
@@ -168,16 +184,6 @@ def _unmap(target: Target, address: int) -> None:
     # Else it ended, or keeps a page more.
     with suppress(InjectionError, OSError), stopped(target.pid) as thread:
         thread.call(target.functions[UNMAP].address, address, _PAGE)
-
-
-@contextmanager
-def _explained(target: Target) -> Iterator[None]:
-    try:
-        yield
-    except InjectionError as error:
-        raise CommandError(f"process {target.pid}: {error}") from None
-    except OSError as error:
-        raise CommandError(f"process {target.pid}: {_why_not(target.pid, error)}") from None
 
 
 def _why_not(pid: int, error: OSError) -> str:

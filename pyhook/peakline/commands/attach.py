@@ -14,9 +14,7 @@ from peakline.builds.native_build import BuildError, ensure_torch_part
 from peakline.launch.output_name import is_no_file, problem_of_output
 
 NAME = "attach"
-HELP = (
-    "Begin to record a Python program that runs already. What it holds then is reported as untraced"
-)
+HELP = "Begin to record a Python program that runs already. Its memory until then is untraced"
 EXAMPLES = "peakline attach 4242\npeakline attach -o late.peak 4242\npeakline detach 4242"
 
 
@@ -73,28 +71,28 @@ def run(args: argparse.Namespace) -> int:
 
 
 def say_waiting(processes: list[int]) -> None:
-    """Say what is waited for."""
+    """Name the processes that have not begun."""
     for pid in processes:
         say(f"peakline: process {pid} is in native code: waiting until it runs Python code again")
 
 
 def report(answers: list[Answer], done: str) -> int:
-    """Print what each process said; return 2 if none did what was asked."""
-    succeeded = [one for one in answers if one.said and "trace" in one.said]
+    """Print the answers; return 2 if no process did as asked."""
+    succeeded = any("trace" in (one.facts or {}) for one in answers)
     for one in answers:
-        said = one.said or {}
-        if "trace" in said:
-            write_lines(f"Process {one.target.pid} is {done} {said['trace']}")
-            for text in said["said"]:
+        facts = one.facts or {}
+        if "trace" in facts:
+            write_lines(f"Process {one.target.pid} is {done} {facts['trace']}")
+            for text in facts["messages"]:
                 say(f"peakline: {text}")
-        elif not (succeeded and (one.said is None or "idle" in said)):
+        elif not succeeded or "problem" in facts:
             say(f"peakline: error: process {one.target.pid}: {_problem(one)}")
     return 0 if succeeded else 2
 
 
 def _problem(answer: Answer) -> str:
-    if answer.said is not None:
-        return str(answer.said.get("problem") or answer.said["idle"])
+    if answer.facts is not None:
+        return str(answer.facts.get("problem") or answer.facts["idle"])
     if not Path(f"/proc/{answer.target.pid}").is_dir():
         return "it ended before it answered"
     return "it ran no Python code in this time: nothing was changed; try again, or --timeout longer"

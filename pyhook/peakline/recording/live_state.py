@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -151,8 +151,13 @@ def traces_of_process(pid: int, is_trace: Callable[[str], bool]) -> list[str]:
     """
     if not Path(f"/proc/{pid}").is_dir():
         raise ProcessLookupError(f"there is no process {pid}")
+    return traces_of([pid, *descendants(pid)], is_trace)
+
+
+def traces_of(processes: Sequence[int], is_trace: Callable[[str], bool]) -> list[str]:
+    """Return the traces that these processes write, in their order; see traces_of_process."""
     found: dict[str, None] = {}
-    for one in [pid, *descendants(pid)]:
+    for one in processes:
         try:
             maps = Path(f"/proc/{one}/maps").read_bytes()
         except (FileNotFoundError, ProcessLookupError):  # it ended meanwhile
