@@ -9,6 +9,7 @@
 #include "module_files.h"
 #include "module_gradients.h"
 #include "module_python.h"
+#include "module_threads.h"
 #include "preload/peakline_api.h"
 #include "pyhook/holders/search.h"
 
@@ -18,6 +19,7 @@ using peakline::pyhook::add_constants;
 using peakline::pyhook::adopt;
 using peakline::pyhook::await_frame;
 using peakline::pyhook::follow_gradients;
+using peakline::pyhook::gradient_of;
 using peakline::pyhook::hold;
 using peakline::pyhook::is_frame_returning;
 using peakline::pyhook::note;
@@ -438,6 +440,10 @@ PyMethodDef g_methods[] = {
      METH_VARARGS,
      "Report gradients of (followed, param_groups). False: check each parameter; None: the groups "
      "have other parameters now."},
+    {"gradient_of",
+     gradient_of,
+     METH_VARARGS,
+     "The gradient of (parameter, opcodes), unless another thread may be destroying it."},
     {"put_meta", put_meta, METH_VARARGS, "A fact about the run (key, value)."},
     {"say", say, METH_O, "Print a line on the first standard error."},
     {"note", note, METH_VARARGS, "Write a line for `peakline run` (what, text), if it listens."},

@@ -80,6 +80,11 @@ def in_a_lock(trainer: Trainer) -> None:
     done.acquire()
 
 
+def seen() -> set[str]:
+    """Return names that a recording must not change."""
+    return {*sys.path, *os.environ, *vars(sys.modules["__main__"])}
+
+
 def run(name: str) -> None:
     ways = {"loop": train, "native": in_native_code, "threads": with_threads, "lock": in_a_lock}
     alarms: list[int] = []
@@ -87,18 +92,18 @@ def run(name: str) -> None:
     signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
     trainer = Trainer()
     trainer.step()
-    before = (list(sys.path), dict(os.environ), sorted(vars(sys.modules["__main__"])))
+    before = seen()
     say({"ready": name, "pid": os.getpid()})
     ways[name](trainer)
     signal.setitimer(signal.ITIMER_REAL, 0)
-    after = (list(sys.path), dict(os.environ), sorted(vars(sys.modules["__main__"])))
+    after = seen()
     torch.cuda.synchronize()
     unchanged = {
         "name": name,
         "digests": sorted(trainer.digests),
         "threads": [one.name for one in threading.enumerate()],
         "blocked": sorted(map(int, signal.pthread_sigmask(signal.SIG_BLOCK, []))),
-        "same": before == after,
+        "changed": sorted(before ^ after),
         "handles": repr(signal.getsignal(signal.SIGINT)),
         "held": torch.cuda.memory_allocated(),
     }
@@ -118,4 +123,4 @@ for name in NAMES:
         os._exit(0)
     children.append(child)
 statuses = [os.waitpid(child, 0)[1] for child in children]
-sys.exit(any(statuses))
+sys.exit(f"statuses: {statuses}" if any(statuses) else 0)

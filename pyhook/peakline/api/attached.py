@@ -32,15 +32,22 @@ def _begin(request: Mapping[str, object]) -> dict[str, object]:
         return {"idle": "it has not used CUDA"}
     if path := tracing.trace_path():
         return {"problem": f"it is recorded already, to {path}"}
-    part, before = str(request["torch_part"]), os.environ.get(_PART)
-    if part and before is None:
-        os.environ[_PART] = part
-    try:
+    with _torch_part(str(request["torch_part"])):
         tracing.begin_trace(Path(str(request["output"])), overwrite=bool(request["overwrite"]))
-    finally:
-        if before is None:  # children of the program inherit nothing
-            os.environ.pop(_PART, None)
     return {"trace": tracing.trace_path()}
+
+
+@contextmanager
+def _torch_part(path: str) -> Iterator[None]:
+    """Name the part for this torch to the recorder; children of the program do not inherit it."""
+    if tracing.status().is_on or not path or _PART in os.environ:
+        yield
+        return
+    os.environ[_PART] = path
+    try:
+        yield
+    finally:
+        os.environ.pop(_PART, None)
 
 
 def _end() -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from types import ModuleType
 from typing import Any
 
@@ -40,6 +41,9 @@ class Parameters:
         self._of_gradient: dict[int, Parameter] = {}  # by the recorder's id
         self._shared: dict[tuple[int, ...], int] = {}  # ids of gradients that share a storage
         self._instances: dict[tuple[str, str], int] = {}  # of modules, by model and path
+        # torch has imported it, through inspect.
+        opcodes: dict[str, int] = getattr(sys.modules.get("opcode"), "opmap", {})
+        self._set_attributes = bytes(opcodes.get(one, 0) for one in ("STORE_ATTR", "DELETE_ATTR"))
 
     def report_modules(self, modules: Modules) -> None:
         """Report parameters, buffers and gradients of every named module."""
@@ -125,7 +129,7 @@ class Parameters:
 
     def _add_gradient(self, triples: list[int], parameter: Any, known: Parameter) -> None:
         if parameter.is_leaf:
-            gradient = parameter.grad
+            gradient = self._recorder.gradient_of(parameter, self._set_attributes)
             if gradient is not None:
                 self.add(triples, gradient, known.gradient)
 
