@@ -1,4 +1,5 @@
-// Reads what another thread of Python may be destroying. Part of peakline._recorder, see
+// Reads objects that another thread of Python may be destroying. Part of peakline._recorder, see
+// module.cpp.
 // module.cpp.
 #pragma once
 
