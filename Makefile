@@ -71,7 +71,7 @@ LIBRARIES := $(NATIVE)/libpeakline.so $(NATIVE)/libpeakline_preload.so $(NATIVE)
              $(NATIVE)/libpeakline_guard.so \
              $(PACKAGE)/_recorder.abi3.so $(PACKAGE)/_report.abi3.so $(PACKAGE)/page/page.js
 
-.PHONY: help setup build native demo test test-simulated unit soak fuzz sanitize mutants check format bench bench-shapes bench-instructions bench-samples test-gpu bench-gpu gpu-bundle families fidelity plan-proof whatif-proof calibrate pictures docs man wheel release clean
+.PHONY: help setup build native demo test test-long test-simulated unit soak fuzz sanitize mutants check format bench bench-shapes bench-instructions bench-samples test-gpu bench-gpu gpu-bundle families fidelity plan-proof whatif-proof calibrate pictures docs man wheel release clean
 
 help: ## list the commands
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -107,7 +107,10 @@ test: setup ## build and run everything that passes or fails
 	@$(BUILD)/steady_test
 	@$(BUILD)/replay_corpus tests/fuzz/corpus
 	@$(PYTHON) tests/fuzz/fuzz_python.py --replay tests/fuzz/corpus_python
-	@$(PYTHON) -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder tests
+	@$(PYTHON) -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder -m "not long" tests
+
+test-long: setup build ## the tests that `make test` leaves out: more programs, devices and settings (half an hour)
+	@$(PYTHON) -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder -m long tests
 
 # PYTHON needs torch with CUDA wheels, pytest and pycparser; nothing is installed into it. What else
 # it lacks (transformers, torchvision ...) skips its tests with that reason.

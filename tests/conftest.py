@@ -1,4 +1,4 @@
-"""Which test files take no warm processes (e2e/warm_popen.py), and which run first.
+"""Which tests are long (long.py), take no warm processes (e2e/warm_popen.py), or run first.
 
 All workers of pytest-xdist share the warm processes.
 """
@@ -15,6 +15,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).with_name("e2e")))
 
 from lab import Lab, folder_of_session  # noqa: E402
+from long import is_long  # noqa: E402
 from warm_popen import ENDED, WarmPopen, Warmth  # noqa: E402
 
 # Every program of these is a new process: they test what happens as Python starts or ends, below
@@ -59,6 +60,9 @@ def _is_warm(file: Path) -> bool:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if is_long(item.nodeid):
+            item.add_marker(pytest.mark.long)
     order = {name: at for at, name in enumerate(FIRST)}
     items.sort(key=lambda item: order.get(item.path.stem, len(FIRST)))
 

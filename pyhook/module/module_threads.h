@@ -1,6 +1,5 @@
 // Reads objects that another thread of Python may be destroying. Part of peakline._recorder, see
 // module.cpp.
-// module.cpp.
 #pragma once
 
 #include "module_python.h"
