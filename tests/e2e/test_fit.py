@@ -84,6 +84,32 @@ def test_what_was_not_tried_is_said(lab: Any) -> None:
     assert tried.stdout.count("  no  ") == 2
 
 
+def test_the_largest_value_is_searched_and_proved(lab: Any) -> None:
+    code = "import sys, torch; torch.empty(int(sys.argv[1]) << 27, device='cuda')"
+    words = ["fit", "-c", code, "--device", "l4", "--largest", "n", "--json", "--", "{n}"]
+    done = lab.peakline(*words)
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    [largest] = said["largest"].values()
+    verdicts = {int(one["value"]): one["verdict"] for one in said["results"]}
+    assert (verdicts[largest["fits"]], verdicts[largest["too_much"]]) == ("fits", "too small")
+    assert largest["too_much"] == largest["fits"] + 1
+    assert len(verdicts) <= 6
+    best = result(said, "l4", str(largest["fits"]))
+    assert 0 <= best["headroom_bytes"] < GIB // 2
+    assert best["peak_bytes"] == largest["fits"] * GIB // 2
+
+
+def test_a_library_that_finds_no_memory_for_itself_is_out_of_memory(lab: Any) -> None:
+    code = (
+        "import torch; free, _ = torch.cuda.mem_get_info();"
+        "x = torch.empty(free // (1 << 21) * (1 << 21), dtype=torch.uint8, device='cuda');"
+        "one = x[:4096].view(torch.float32).view(32, 32); torch.mm(one, one)"
+    )
+    done = lab.peakline("fit", "-c", code, "--device", "l4", "--json")
+    assert [one["verdict"] for one in json.loads(done.stdout)["results"]] == ["too small"]
+
+
 def test_a_program_that_fits_nowhere_fails_the_gate(lab: Any) -> None:
     code = "import torch; torch.empty(1 << 33, device='cuda')"
     done = lab.peakline("fit", "-c", code, "--device", "l4")
@@ -107,6 +133,9 @@ def test_a_program_that_fails_otherwise_shows_its_last_words(lab: Any) -> None:
         (["-c", "0", "--device", "banana"], "no device profile"),
         (["-c", "0", "--sweep", "batch=1,2"], "have no {batch}"),
         (["-c", "0", "--sweep", "batch"], "NAME=VALUE"),
+        (["-c", "0", "--largest", "batch"], "have no {batch}"),
+        (["-c", "0", "--largest", "batch=0"], "multiples of STEP"),
+        (["-c", "0", "--largest", "n", "--sweep", "n=1"], "--sweep or --largest"),
     ],
 )
 def test_bad_use_is_refused(lab: Any, words: list[str], said: str) -> None:

@@ -15,7 +15,7 @@ from peakline.launch.output_name import is_no_file, problem_of_output
 
 NAME = "attach"
 HELP = "Begin to record a Python program that runs already. Its memory until then is untraced"
-EXAMPLES = "peakline attach 4242\npeakline attach -o late.peak 4242\npeakline detach 4242"
+EXAMPLES = "peakline attach 4242\npeakline attach -o late.peak 4242"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import itertools
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from peakline.api import assumptions
 from peakline.base.engine import CommandError
-from peakline.base.next_commands import next_commands, shell_words, shortener, terminal_width
 from peakline.base.output import console_of, printable, write_json, write_lines
-from peakline.base.sizes import size_of, size_or_unknown
 from peakline.builds.native_build import BuildError
 from peakline.commands.running.device_list import LIST, print_devices
 from peakline.commands.running.program_options import (
@@ -28,12 +25,16 @@ from peakline.commands.running.program_options import (
 from peakline.commands.shared.report_options import add_frame_argument
 from peakline.launch.simulation import problem_of_device
 from peakline.trials.attempts import TryOptions
-from peakline.trials.fitting import Attempt, Outcome, try_program
+from peakline.trials.fit_report import report
+from peakline.trials.fitting import Attempt, Outcome
+from peakline.trials.largest import Search, find_largest
+from peakline.trials.sweeps import Trial, try_all
 
 NAME = "fit"
 HELP = "Try a program on simulated GPUs: does it fit, what is left."
 EXAMPLES = (
     "peakline fit train.py --device a100-40,h100 -- --batch 8\n"
+    "peakline fit train.py --largest batch -- --batch {batch}\n"
     "peakline fit train.py --sweep batch=1,2,4 -- --batch {batch}"
 )
 
@@ -67,6 +68,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         " fits: --sweep batch=1,2,4 -- --batch {batch}",
     )
     parser.add_argument(
+        "--largest",
+        default="",
+        metavar="NAME",
+        help="Search the largest whole number for {NAME} that fits, and show that the next one does"
+        " not; NAME=128: multiples of 128",
+    )
+    parser.add_argument(
         "--try-all",
         action="store_true",
         help="Run every value of --sweep, also those above one that did not fit",
@@ -84,19 +92,26 @@ def run(args: argparse.Namespace) -> int:
         print_devices(as_json=args.json)
         return 0
     attempts = plan_attempts(args)
+    searches = {one.device: Search(_largest(args.largest)[1]) for one in attempts if args.largest}
     options = TryOptions(run_options_of(args), frame=args.frame)
     try:
         with (
             tempfile.TemporaryDirectory(prefix="peakline-fit-") as folder,
-            _progress(len(attempts)) as show,
+            _progress(0 if searches else len(attempts)) as show,
         ):
-            outcomes = list(_try_all(attempts, options, Path(folder), show, tries_all=args.try_all))
+            trial = Trial(options, Path(folder), show)
+            if searches:
+                tried = list(find_largest(trial, attempts, searches))
+                attempts, outcomes = [one for one, _ in tried], [one for _, one in tried]
+            else:
+                outcomes = list(try_all(trial, attempts, tries_all=args.try_all))
     except BuildError as error:
         raise CommandError(*error.args) from None
+    name = _name(args)
     if args.json:
-        write_json(_document(args, outcomes), indent=2)
+        write_json(_document(name, outcomes, searches), indent=2)
     else:
-        write_lines(*_report(args, attempts, outcomes))
+        write_lines(*report(name, attempts, outcomes, searches))
     if any(outcome.verdict == "failed" for outcome in outcomes):
         return 2
     return 0 if any(outcome.verdict == "fits" for outcome in outcomes) else 1
@@ -114,23 +129,32 @@ def plan_attempts(args: argparse.Namespace) -> list[Attempt]:
     ):
         if problem:
             raise CommandError(problem)
-    name, values = _sweep(args.sweep)
-    if not name:
-        return [Attempt(device, "", [*program, *args.program_arguments]) for device in devices]
-    placeholder = "{" + name + "}"
-    if not any(placeholder in word for word in args.program_arguments):
+    name = _name(args)
+    if name and not any("{" + name + "}" in word for word in args.program_arguments):
+        option = "--largest" if args.largest else "--sweep"
         raise CommandError(
-            f"--sweep {name}: the program's arguments (after --) have no {placeholder}"
+            f"{option} {name}: the program's arguments (after --) have no {{{name}}}"
         )
-    return [
-        Attempt(
-            device,
-            value,
-            [*program, *(word.replace(placeholder, value) for word in args.program_arguments)],
+    whole = [*program, *args.program_arguments]
+    values = [""] if args.largest or not name else _sweep(args.sweep)[1]
+    plain = [Attempt(device, "", whole, name) for device in devices]
+    return [one.at(value) if value else one for one in plain for value in values]
+
+
+def _name(args: argparse.Namespace) -> str:
+    """Return the name of the argument that has several values, or ''."""
+    if args.sweep and args.largest:
+        raise CommandError("give --sweep or --largest: one tries given values, the other searches")
+    return _largest(args.largest)[0] if args.largest else _sweep(args.sweep)[0]
+
+
+def _largest(text: str) -> tuple[str, int]:
+    match = re.fullmatch(r"([A-Za-z_]\w*)(?:=([1-9][0-9]{0,6}))?", text)
+    if match is None:
+        raise CommandError(
+            f"--largest {text}: write NAME, or NAME=STEP for multiples of STEP, such as length=128"
         )
-        for device in devices
-        for value in values
-    ]
+    return match[1], int(match[2] or 1)
 
 
 def _program(args: argparse.Namespace) -> list[str]:
@@ -160,55 +184,12 @@ def _sweep(text: str) -> tuple[str, list[str]]:
     return match[1], values
 
 
-def _is_number(text: str) -> bool:
-    return re.fullmatch(r"[0-9]+(\.[0-9]+)?", text) is not None
-
-
-@dataclass
-class _Sweep:
-    """The values tried on one device, and the bound that they imply for larger ones."""
-
-    peaks: dict[float, int] = field(default_factory=dict)
-    too_much: float | None = None  # the smallest number that did not fit
-
-    def note(self, value: float, outcome: Outcome) -> None:
-        if outcome.peak_bytes is not None:
-            self.peaks[value] = outcome.peak_bytes
-        if outcome.verdict == "too small":
-            self.too_much = min(value, self.too_much or value)
-
-    def rules_out(self, value: float) -> bool:
-        """Return whether a smaller value did not fit and the peak always rose with the value."""
-        needed = [peak for _, peak in sorted(self.peaks.items())]
-        is_growing = all(one < other for one, other in itertools.pairwise(needed))
-        return self.too_much is not None and value >= self.too_much and is_growing
-
-
-def _try_all(
-    attempts: Sequence[Attempt],
-    options: TryOptions,
-    folder: Path,
-    show: Callable[[str], None],
-    *,
-    tries_all: bool,
-) -> Iterator[Outcome]:
-    sweeps: dict[str, _Sweep] = {}
-    for number, attempt in enumerate(attempts, 1):
-        sweep = sweeps.setdefault(attempt.device, _Sweep())
-        value = float(attempt.value) if _is_number(attempt.value) else None
-        show(f"{attempt.device} {attempt.value}".rstrip())
-        if value is not None and not tries_all and sweep.rules_out(value):
-            yield Outcome(attempt.device, attempt.value, "skipped")
-            continue
-        outcome = try_program(attempt, options, folder / str(number))
-        if value is not None:
-            sweep.note(value, outcome)
-        yield outcome
-
-
 @contextlib.contextmanager
-def _progress(count: int) -> Iterator[Callable[[str], None]]:
-    """Show the current attempt on a terminal; call the yielded function when one begins."""
+def _progress(total: int) -> Iterator[Callable[[str], None]]:
+    """Show the current attempt on a terminal; call the yielded function when one begins.
+
+    A total of 0 is not known yet.
+    """
     if not sys.stderr.isatty():
         yield lambda _text: None
         return
@@ -216,7 +197,7 @@ def _progress(count: int) -> Iterator[Callable[[str], None]]:
 
     columns = (SpinnerColumn(), "{task.description}", MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console_of(sys.stderr), transient=True) as bar:
-        task = bar.add_task("trying", total=count, completed=-1)
+        task = bar.add_task("trying", total=total or None, completed=-1)
 
         def show(text: str) -> None:
             bar.update(task, description=printable(f"trying {text}"), advance=1)
@@ -224,80 +205,17 @@ def _progress(count: int) -> Iterator[Callable[[str], None]]:
         yield show
 
 
-_WORDS = {"fits": "yes", "too small": "no", "failed": "failed", "skipped": "no (not tried)"}
-
-
-def _report(
-    args: argparse.Namespace, attempts: Sequence[Attempt], outcomes: Sequence[Outcome]
-) -> Iterator[str]:
-    name, _ = _sweep(args.sweep)
-    header = ["Device", *([name] if name else []), "Fits", "Peak", "Headroom", "Heaviest lines"]
-    rows = [header]
-    shorten = shortener(terminal_width(sys.stdout))
-    for one in outcomes:
-        lines = "; ".join(f"{line.location} {size_of(line.bytes)}" for line in one.lines)
-        if one.verdict == "skipped":
-            cells = ["", "", ""]
-        else:
-            cells = [size_or_unknown(one.peak_bytes), size_or_unknown(one.headroom_bytes), lines]
-        rows.append([one.device, *([one.value] if name else []), _WORDS[one.verdict], *cells])
-    widths = [max(len(row[i]) for row in rows) for i in range(len(header) - 1)]
-    yield "Simulated devices: sizes are exact, numbers are not; no GPU was used"
-    for row in rows:
-        padded = [cell.ljust(width) for cell, width in zip(row[:-1], widths, strict=True)]
-        start = "  ".join([*padded, ""])
-        yield (start + shorten(row[-1], len(start))).rstrip()
-    if name:
-        yield ""
-        yield from _largest(name, outcomes)
-        if any(one.verdict == "skipped" for one in outcomes):
-            yield (
-                f"Not tried: every {name} above one that did not fit; larger ones needed more "
-                "wherever tried (--try-all runs them)"
-            )
-    for one in outcomes:
-        if one.verdict == "failed":
-            yield ""
-            yield f"{one.device} {one.value}".rstrip() + f": the program ended with {one.status}:"
-            yield from (f"  {line}" for line in one.last_words)
-    guesses = max((one.guessed_places for one in outcomes), default=0)
-    if guesses:
-        lines = "line reads" if guesses == 1 else "lines read"
-        yield ""
-        yield f"{guesses} {lines} values that no simulated GPU knows: figures may be too low."
-    best = _best(attempts, outcomes)
-    command = f"run --simulate {best.device} {shell_words(best.command)}"
-    yield ""
-    yield from next_commands([(command, "every line, and values that were guessed")])
-
-
-def _largest(name: str, outcomes: Sequence[Outcome]) -> Iterator[str]:
-    for device in dict.fromkeys(one.device for one in outcomes):
-        fitting = _fitting(device, outcomes)
-        yield f"{device}: " + (
-            f"largest tried {name} that fits: {fitting[-1]}" if fitting else "none fits"
-        )
-
-
-def _fitting(device: str, outcomes: Sequence[Outcome]) -> list[str]:
-    """Return the values that fit on a device, the largest last."""
-    fitting = [one.value for one in outcomes if (one.device, one.verdict) == (device, "fits")]
-    return sorted(fitting, key=float) if all(map(_is_number, fitting)) else fitting
-
-
-def _best(attempts: Sequence[Attempt], outcomes: Sequence[Outcome]) -> Attempt:
-    """Return the largest attempt that fits on the first device where one does, else the last."""
-    for device in dict.fromkeys(one.device for one in outcomes):
-        for value in _fitting(device, outcomes)[-1:]:
-            return next(one for one in attempts if (one.device, one.value) == (device, value))
-    return attempts[-1]
-
-
-def _document(args: argparse.Namespace, outcomes: Sequence[Outcome]) -> dict[str, object]:
-    name, _ = _sweep(args.sweep)
+def _document(
+    name: str, outcomes: Sequence[Outcome], searches: Mapping[str, Search]
+) -> dict[str, object]:
+    largest = {
+        device: {"fits": search.fits or None, "too_much": search.too_much}
+        for device, search in searches.items()
+    }
     return {
         "schema_version": 1,
         "simulated": True,
         "sweep": name or None,
+        "largest": largest or None,
         "results": [asdict(outcome) for outcome in outcomes],
     }

@@ -88,7 +88,7 @@ def read_state(trace: Trace, line_count: int, level_count: int) -> LiveState:
         is_simulated=bool(table["simulated"]),
         step=phases["steps"][-1]["step"] if phases["steps"] else None,
         phase=str(now["name"]) if now else "",
-        peak_place=_name_of_phase(_phase_at(phases, float(table["peak_seconds"]))),
+        peak_place=place_at(phases, float(table["peak_seconds"])),
         lines=[_line(row) for row in table["rows"]],
         line_count=int(table["row_count"]),
         levels=[int(point["max_bytes"]) for point in timeline["points"]],
@@ -115,7 +115,9 @@ def _phase_at(phases: dict[str, Any], seconds: float) -> dict[str, Any] | None:
     return found[-1] if found else None
 
 
-def _name_of_phase(phase: dict[str, Any] | None) -> str:
+def place_at(phases: dict[str, Any], seconds: float) -> str:
+    """Return step and phase of a moment, of a report on phases: "step 3 backward"; '': neither."""
+    phase = _phase_at(phases, seconds)
     if phase is None:
         return ""
     step = "" if phase["step"] is None else f"step {phase['step']} "

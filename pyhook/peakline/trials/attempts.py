@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -15,9 +16,12 @@ from peakline.launch.options import RunOptions
 from peakline.launch.run_plan import Plan, add_startup, make_plan
 from peakline.launch.simulation import notes_of_program
 from peakline.launch.trace_files import find_traces
+from peakline.recording.live_state import place_at
 
 _LINES = 3
 _LAST_WORDS = 8
+# Words of torch, of the runtime, and of libraries that found no memory for themselves.
+_NO_MEMORY = re.compile(r"out of memory|OutOfMemory|ALLOC_FAILED", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,7 @@ class Measured:
     capacity_bytes: int | None
     most_used_bytes: int | None
     guessed_places: int
+    place: str  # step and phase of the peak; '': unknown
     lines: list[Line]
     last_words: list[str]
     seconds: float
@@ -125,7 +130,7 @@ def _measure(plan: Plan, status: int, log: Path, started: float, frame: str) -> 
     seconds = time.time() - started
     words = log.read_text(errors="replace").splitlines()[-_LAST_WORDS:]
     found: list[tuple[int, dict[str, Any], Path]] = []
-    out_of_memory = False
+    out_of_memory = status != 0 and any(map(_NO_MEMORY.search, words))
     for path in find_traces(plan.run_id, plan.output, started):
         trace = engine.Trace(str(path))
         records = json.loads(trace.report("stats", json=True, top=1))["records"]
@@ -133,13 +138,16 @@ def _measure(plan: Plan, status: int, log: Path, started: float, frame: str) -> 
         summary = trace.summary_data(top=_LINES, frame=frame, cwd=str(Path.cwd()))
         found.append((highest_peak(summary["devices"]), summary, Path(path)))
     if not found:
-        return Measured(status, out_of_memory, None, None, None, None, 0, [], words, seconds, None)
+        return Measured(
+            status, out_of_memory, None, None, None, None, 0, "", [], words, seconds, None
+        )
     peak, summary, path = max(found, key=lambda one: one[0])
     number = summary["table"]["device"]
     meta = [one[1]["meta"] for one in found]
     used = [int(one.get(f"device.{number}.most_used_bytes", 0)) for one in meta]
     capacity = memory_of_device(summary["meta"], number)
     compiling = summary["table"]["compiling"]
+    phases = json.loads(engine.Trace(str(path)).report("phases", json=True, device="all", top=1))
     return Measured(
         status,
         out_of_memory,
@@ -148,6 +156,7 @@ def _measure(plan: Plan, status: int, log: Path, started: float, frame: str) -> 
         capacity or None,
         max(used) or None,
         sum(_may_change_memory(read) for read in summary["table"]["value_reads"]),
+        place_at(phases, float(summary["table"]["peak_seconds"])),
         [Line(row["key"], row["bytes"]) for row in summary["table"]["rows"]],
         words,
         seconds,

@@ -18,11 +18,21 @@ _UNLIMITED = "4096GiB"
 
 @dataclass(frozen=True)
 class Attempt:
-    """A program with its arguments on a device; ``value`` is that of the sweep, or ''."""
+    """A program with its arguments on a device.
+
+    ``name`` is that of the argument with several values, ``value`` one of them, or ''.
+    """
 
     device: str
     value: str
     command: list[str]
+    name: str = ""
+
+    def at(self, value: str) -> Attempt:
+        """Return the attempt with a value of the argument."""
+        placeholder = "{" + self.name + "}"
+        command = [word.replace(placeholder, value) for word in self.command]
+        return Attempt(self.device, value, command, self.name)
 
 
 @dataclass(frozen=True)
@@ -43,8 +53,14 @@ class Outcome:
     most_used_bytes: int | None = None
     headroom_bytes: int | None = None
     guessed_places: int = 0
+    place: str = ""  # step and phase of the peak
     lines: list[Line] = field(default_factory=list)
     last_words: list[str] = field(default_factory=list)
+
+
+def is_number(text: str) -> bool:
+    """Return whether a value of a sweep is a number that is not negative."""
+    return re.fullmatch(r"[0-9]+(\.[0-9]+)?", text) is not None
 
 
 def try_program(attempt: Attempt, options: TryOptions, folder: Path) -> Outcome:
@@ -77,6 +93,7 @@ def _outcome(attempt: Attempt, verdict: str, own: Measured, needs: Measured) -> 
         most_used_bytes=needs.most_used_bytes,
         headroom_bytes=headroom if verdict != "too small" or needs is not own else None,
         guessed_places=needs.guessed_places,
+        place=needs.place,
         lines=needs.lines,
         last_words=own.last_words if verdict == "failed" else [],
     )

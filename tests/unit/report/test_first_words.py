@@ -52,7 +52,6 @@ def trace_in(folder: Path, name: str = "run.peak") -> Path:
         ("new.py --epochs 1", "peakline run new.py --epochs 1"),
         ("prog.py", "peakline run prog.py"),
         ("adir", "peakline table adir"),
-        ("attach 12", "peakline live PID"),
         ("tabl g.peak", "there is no command 'tabl'; did you mean table?"),
         ("moon", "there is no command 'moon'; peakline --help lists them"),
         ("--simulate h200 run x.py", "peakline run --simulate h200 x.py"),
@@ -246,7 +245,7 @@ def test_a_wide_next_command_is_broken_between_words(monkeypatch: pytest.MonkeyP
     ],
 )
 def test_fit_suggests_the_largest_run_that_fits(verdicts: list[str], suggested: str) -> None:
-    from peakline.commands import fit
+    from peakline.trials.fit_report import report
     from peakline.trials.fitting import Attempt, Outcome
 
     values = ["8", "16", "24"]
@@ -254,8 +253,7 @@ def test_fit_suggests_the_largest_run_that_fits(verdicts: list[str], suggested: 
     outcomes = [
         Outcome("h100", value, verdict) for value, verdict in zip(values, verdicts, strict=True)
     ]
-    args = argparse.Namespace(sweep="batch=8,16,24")
-    *_, last = fit._report(args, attempts, outcomes)
+    *_, last = report("batch", attempts, outcomes, {})
     assert last.startswith(f"Next: {suggested}  ")
 
 

@@ -10,14 +10,14 @@ from collections.abc import Mapping
 
 # In the order in which a user needs them.
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    "Record": ("run", "attach", "doctor", "preload"),
+    "Record": ("run", "attach", "doctor"),
     "First answer": ("table", "html", "tree", "summary", "phases"),
     "Why memory ran out": ("oom", "fragmentation", "map", "ledger"),
     "What grows, and what keeps it": ("leaks", "holders", "live"),
     "How to use less, and whether it fits": ("advise", "plan", "whatif", "fit"),
     "Compare runs and ranks": ("diff", "ranks", "check", "fleet"),
     "Details": ("tensors", "layers", "ops", "stats", "events", "timeline"),
-    "Files": ("export", "import", "plot", "pack", "completion"),
+    "Files": ("export", "import", "plot", "pack"),
 }
 # Commands that are not listed, each with the command that names it in its help.
 HIDDEN: Mapping[str, str] = {
@@ -25,6 +25,8 @@ HIDDEN: Mapping[str, str] = {
     "stages": "layers",
     "report": "live",
     "detach": "attach",
+    "preload": "run",
+    "completion": "doctor",
 }
 
 EXAMPLES = (

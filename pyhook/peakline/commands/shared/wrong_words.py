@@ -9,11 +9,6 @@ from peakline.base.files import TRACE_ENDINGS
 from peakline.base.next_commands import shell_words
 from peakline.base.output import did_you_mean
 
-_ATTACH = (
-    "peakline cannot attach to a running program: start it with peakline run; then peakline live"
-    " PID shows the memory that it holds"
-)
-
 
 def asks_for_help(words: Sequence[str]) -> list[str]:
     """Return the words with `help COMMAND` as `COMMAND --help`, and no words as `--help`."""
@@ -30,8 +25,6 @@ def problem_of_words(words: Sequence[str], known: Sequence[str]) -> str:
     first, rest = words[0], shell_words(words[1:])
     if first.startswith("-"):
         return _problem_of_option(words, known)
-    if first == "attach":
-        return _ATTACH
     typed = shell_words([first])
     if first.endswith(TRACE_ENDINGS):
         return f"{first} is a trace: peakline table {typed}, or html, tree, summary ..."
