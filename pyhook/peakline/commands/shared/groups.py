@@ -17,7 +17,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "How to use less, and whether it fits": ("advise", "plan", "whatif", "fit"),
     "Compare runs and ranks": ("diff", "ranks", "check", "fleet"),
     "Details": ("tensors", "layers", "ops", "stats", "events", "timeline"),
-    "Files": ("export", "import", "plot", "pack"),
+    "Files": ("export", "import", "plot", "pack", "completion"),
 }
 # Commands that are not listed, each with the command that names it in its help.
 HIDDEN: Mapping[str, str] = {
@@ -26,11 +26,9 @@ HIDDEN: Mapping[str, str] = {
     "report": "live",
     "detach": "attach",
     "preload": "run",
-    "completion": "doctor",
 }
 
 EXAMPLES = (
-    "peakline run train.py --epochs 1",
     "peakline run --simulate h200 train.py",
     "peakline table --by category train.peak",
 )
