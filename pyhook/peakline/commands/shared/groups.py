@@ -16,7 +16,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "What grows, and what keeps it": ("leaks", "holders", "live"),
     "How to use less, and whether it fits": ("advise", "plan", "whatif", "fit"),
     "Compare runs and ranks": ("diff", "ranks", "check", "fleet"),
-    "Details": ("tensors", "layers", "ops", "stats", "events", "timeline"),
+    "Details": ("tensors", "layers", "ops", "events", "timeline"),
     "Files": ("export", "import", "plot", "pack", "completion"),
 }
 # Commands that are not listed, each with the command that names it in its help.
@@ -26,9 +26,11 @@ HIDDEN: Mapping[str, str] = {
     "report": "live",
     "detach": "attach",
     "preload": "run",
+    "stats": "summary",
 }
 
 EXAMPLES = (
+    "peakline run train.py --epochs 1",
     "peakline run --simulate h200 train.py",
     "peakline table --by category train.peak",
 )
