@@ -14,7 +14,7 @@ from peakline.builds.native_build import BuildError, ensure_torch_part
 from peakline.launch.output_name import is_no_file, problem_of_output
 
 NAME = "attach"
-HELP = "Begin to record a Python program that runs already. Its memory until then is untraced"
+HELP = "Begin to record a Python program that runs already. Its memory until then is untraced."
 EXAMPLES = "peakline attach 4242\npeakline attach -o late.peak 4242"
 
 
