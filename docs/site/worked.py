@@ -56,6 +56,7 @@ PARSED: Mapping[str, str] = {
     "doctor": "doctor",
     "preload": "preload",
     "completion": "completion bash",
+    "mcp": "mcp",
 }
 WORKED: Mapping[str, Worked] = {
     "table": Worked("table --by category train.peak"),

@@ -12,7 +12,7 @@ from checks import table_rows
 from lab import ROOT
 from peakline.commands import doctor
 
-COMMANDS = ("run", "table", "summary", "stats", "doctor", "preload")
+COMMANDS = ("run", "table", "summary", "attach", "doctor", "check")
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ PAGES = [
     *sorted(ROOT.glob("README*.md")),
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "examples").rglob("README.md")),
+    *sorted((ROOT / "skills").rglob("*.md")),
 ]
 BUILT = [ROOT / "pyhook" / "peakline" / f"{name}.abi3.so" for name in ("_report", "_recorder")]
 # Blocks of other languages: "text" is the output of a command.

@@ -18,6 +18,7 @@ LAYERS = (
         "imports",
         "exports",
         "compat",
+        "assistants",
         "fleet",
         "pytest_plugin",
         "commands",

@@ -64,6 +64,7 @@ _MODULES = (
     "detach",
     "preload",
     "completion",
+    "mcp",
 )
 
 # Their FILE may be a program, a snapshot, or a trace that is not written yet.

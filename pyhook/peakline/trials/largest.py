@@ -83,7 +83,7 @@ class Search:
         return low + int((self.capacity_bytes - self.needed[low]) / rise)
 
     def _ends(self) -> tuple[int, int]:
-        """Return the values whose needs are next to the capacity, on both sides if possible."""
+        """Return the values with the needs next to the capacity, on both sides if possible."""
         capacity = self.capacity_bytes or 0
         below = [value for value, needed in self.needed.items() if needed <= capacity]
         above = [value for value in self.needed if value not in below]
@@ -96,7 +96,7 @@ def find_largest(
 ) -> Iterator[tuple[Attempt, Outcome]]:
     """Search on the device of each attempt; yield each run and its result.
 
-    A device begins where the one before ended: what values need is known by then.
+    The needs of values are known from one device to the next.
     """
     needed: dict[int, int] = {}
     for attempt in attempts:

@@ -27,6 +27,7 @@ HIDDEN: Mapping[str, str] = {
     "detach": "attach",
     "preload": "run",
     "stats": "summary",
+    "mcp": "doctor",
 }
 
 EXAMPLES = (
