@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -218,3 +219,78 @@ def test_a_summary_has_not_everything(lab: Any, runs: dict[str, Run], tmp_path: 
     summary.write_text('{"peakline_summary": 99}')
     done = lab.peakline("diff", str(summary), trace)
     assert (done.returncode, "version 99" in done.stderr) == (2, True)
+
+
+def test_written_limits_hold_for_code_that_moved_and_name_the_line_that_grew(
+    lab: Any, runs: dict[str, Run], tmp_path: Path
+) -> None:
+    limits = str(tmp_path / "limits.toml")
+    before = str(runs["before"].trace)
+    done = lab.peakline("check", before, "--write-limits", limits)
+    count = len(re.findall(r"(?m)^[^#\[\n]+ = ", Path(limits).read_text()))
+    assert (done.returncode, done.stdout) == (0, f"Wrote {limits} ({count} limits)\n"), done.stderr
+    assert f"peakline check --limits {limits} {before}" in done.stderr
+    for name in ("before", "again", "moved"):
+        done = lab.peakline("check", str(runs[name].trace), "--limits", limits)
+        assert done.returncode == 0, done.stdout
+    assert "ok    " in done.stdout and "line network.py:" in done.stdout
+    done = lab.peakline("check", str(runs["grown"].trace), "--limits", limits, "--github")
+    assert done.returncode == 1
+    text = (runs["grown"].folder / "network.py").read_text().splitlines()
+    number = next(n for n, line in enumerate(text, 1) if "relu(h.double())" in line)
+    grown = f"FAIL  {runs['grown'].trace}: line network.py:{number} (forward): "
+    assert grown in done.stdout
+    annotated = [line for line in done.stdout.splitlines() if line.startswith("::error file=")]
+    own = [line for line in annotated if f"peakline::line network.py:{number} (forward)" in line]
+    file = runs["grown"].folder / "network.py"
+    assert [line.split(",title")[0] for line in own] == [f"::error file={file},line={number}"]
+    kept = lab.peakline("check", before, "--write-limits", limits, "--tolerance", "50%")
+    assert (kept.returncode, "exists" in kept.stderr) == (2, True)
+    lab.peakline("check", before, "--write-limits", limits, "--tolerance", "400%", "--force")
+    assert lab.peakline("check", str(runs["grown"].trace), "--limits", limits).returncode == 0
+
+
+def test_each_kind_of_limit_is_what_the_table_shows(
+    lab: Any, runs: dict[str, Run], tmp_path: Path
+) -> None:
+    trace, limits = str(runs["before"].trace), tmp_path / "limits.toml"
+
+    def shown(*words: str) -> int:
+        return lab.table(trace, *words)["total_bytes"]
+
+    rows = {
+        kind: lab.table(trace, "--by", kind, "--top", "1")["rows"][0]
+        for kind in ("line", "function", "file", "module", "category", "op")
+    }
+    wanted = {"peak": shown(), "reserved": shown("--measure", "reserved")}
+    for step, code in ((0, 0), (1, 1)):
+        lines = [f"{name} = {size - step}" for name, size in wanted.items()]
+        for kind, row in rows.items():
+            lines += [f"[{kind}]", f"{json.dumps(row['key'])} = {row['bytes'] - step}"]
+        limits.write_text("\n".join(lines))
+        done = lab.peakline("check", trace, "--limits", str(limits), "--json")
+        assert done.returncode == code, done.stderr
+        found = {one["name"]: one["holds"] for one in json.loads(done.stdout)["limits"]}
+        names = [*wanted, *(f"{kind} {row['key']}" for kind, row in rows.items())]
+        assert found == dict.fromkeys(names, code == 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[phase]\nbackwrd = 1", "limits.toml:2: {}: no phase is called 'backwrd'"),
+        (
+            "[category]\nactivatoin = 1",
+            "limits.toml:2: {}: no category of this run is called 'activatoin'; did you",
+        ),
+        ("growth-per-step = 1", "limits.toml:1: {}: growth per step: Looked at 3 steps: too few"),
+    ],
+)
+def test_a_limit_that_this_run_cannot_have_is_named(
+    lab: Any, runs: dict[str, Run], tmp_path: Path, text: str, said: str
+) -> None:
+    trace, limits = str(runs["before"].trace), tmp_path / "limits.toml"
+    limits.write_text(text)
+    done = lab.peakline("check", trace, "--limits", str(limits))
+    assert done.returncode == 2
+    assert said.format(trace) in done.stderr

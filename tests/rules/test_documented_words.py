@@ -187,6 +187,17 @@ def test_the_formats_of_export_are_documented() -> None:
     ]
 
 
+def test_the_kinds_of_limits_are_documented_and_group_rows_as_tables_do(
+    choices: dict[str, dict[str, str]],
+) -> None:
+    from peakline.differences.limits.limit import LEVELS, PHASE, TABLES
+
+    rows = table_rows("docs/ci.md", "limit")
+    kinds = {**LEVELS, **{f"[{name}]": meaning for name, meaning in TABLES.items()}}
+    assert [(row[0].strip("`"), row[1]) for row in rows] == [*kinds.items()]
+    assert TABLES.keys() - {PHASE} <= choices["by"].keys()
+
+
 def test_the_tables_of_a_fleet_are_documented() -> None:
     from peakline.fleet.schema import TABLES
 

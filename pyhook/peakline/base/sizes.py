@@ -55,3 +55,15 @@ def bytes_of(text: str) -> int:
     if found is None:
         raise ValueError(f"'{text}' is not a size: 512, 64K, 1.5MiB ...")
     return int(float(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " "))
+
+
+def least_size_above(count: int) -> str:
+    """Return the smallest size of four digits that `bytes_of` reads as `count` bytes or more."""
+    power = next((one for one in (4, 3, 2, 1) if count >= 1024**one), 0)
+    if power == 0:
+        return f"{count}B"
+    digits = max(4 - len(str(count >> 10 * power)), 0)
+    scaled = -(-count * 10**digits >> 10 * power)
+    while bytes_of(text := f"{scaled / 10**digits:.{digits}f}{_UNITS[power - 1]}") < count:
+        scaled += 1  # binary fractions are not exact
+    return text

@@ -11,7 +11,9 @@ from peakline.base.engine import CommandError
 from peakline.base.files import here
 from peakline.differences.compare import compare, document_of
 from peakline.differences.gate import Verdict, text_of
-from peakline.differences.limits import Limits, judge
+from peakline.differences.limits.judging import Limits, judge
+from peakline.differences.limits.limit import PEAK, PHASE, Limit
+from peakline.differences.limits.limits_file import read_limits
 from peakline.differences.loading import path_of
 from peakline.differences.side import side_of_trace
 from peakline.differences.text import comparison_text
@@ -70,6 +72,7 @@ def check(
     *,
     max_peak_bytes: int | None = None,
     max_phase_bytes: Mapping[str, int] | None = None,
+    limits: str | os.PathLike[str] | None = None,
     baseline: Recording | str | os.PathLike[str] | None = None,
     tolerance: float = 0.0,
     device: int | str | None = None,
@@ -85,6 +88,7 @@ def check(
         recording: the run.
         max_peak_bytes: limit of the peak.
         max_phase_bytes: limits of the peaks within phases, by name.
+        limits: a file of limits (``peakline check --limits``).
         baseline: a recording, a trace, or a summary (``peakline pack --summary``): its peak and
             those of its phases are limits.
         tolerance: the share that the baseline allows more, 0.02 for 2 %.
@@ -94,13 +98,15 @@ def check(
     Raises:
         ValueError: no limit is given, or the run has no such phase.
     """
-    if max_peak_bytes is None and not max_phase_bytes and baseline is None:
-        raise ValueError("give a limit: max_peak_bytes, max_phase_bytes or baseline")
-    phases = tuple((max_phase_bytes or {}).items())
+    if max_peak_bytes is None and not max_phase_bytes and limits is None and baseline is None:
+        raise ValueError("give a limit: max_peak_bytes, max_phase_bytes, limits or baseline")
+    asked = [] if max_peak_bytes is None else [Limit(PEAK, "", max_peak_bytes, measure=measure)]
+    asked += [Limit(PHASE, name, most) for name, most in (max_phase_bytes or {}).items()]
     options: Options = {"device": device, "measure": measure, "cwd": here()}
-    limits = Limits(max_peak_bytes, phases, tolerance, options)
     try:
-        verdicts = judge(path_of(recording), limits, path_of(baseline) if baseline else None)
+        asked += read_limits(str(limits)) if limits is not None else []
+        every = Limits(asked, tolerance, options)
+        verdicts = judge(path_of(recording), every, path_of(baseline) if baseline else None)
     except CommandError as error:
         raise ValueError(str(error)) from error
     document = {"schema_version": 1, "limits": [asdict(one) for one in verdicts]}

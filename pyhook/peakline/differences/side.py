@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from peakline.differences.compiled import Kept, kept_of_trace
 from peakline.recording.rows import AllocatorRow, Location, TableRow
@@ -23,6 +23,7 @@ class Line:
     file: str = ""
     line: int = 0
     function: str = ""
+    code: str = field(default="", compare=False)
 
     @property
     def is_line_of_file(self) -> bool:
@@ -56,6 +57,12 @@ class Side:
     too_low: str = ""  # reason why sizes of a simulated run may be too low, as in every report
 
 
+def start_folder(recording: Recording) -> str:
+    """Return the working directory of the program; paths relative to it are those of any clone."""
+    folder: str = recording.info()["meta"].get("working_directory", "")
+    return folder
+
+
 def held_of_trace(recording: Recording, **options: Unpack[Options]) -> Side:
     """Return the rows of a trace for the options of `peakline table`.
 
@@ -79,7 +86,7 @@ def side_of_trace(recording: Recording, **options: Unpack[Options]) -> Side:
     held = held_of_trace(recording, **options)
     if options.get("by", "line") != "line":
         return held
-    callers, lines = _callers_of(recording, options), _lines_of(recording, options)
+    callers, lines = _callers_of(recording, options), lines_of_trace(recording, options)
     return replace(held, callers=callers, lines=lines, kept=kept_of_trace(recording, options))
 
 
@@ -113,26 +120,48 @@ def _side(
 
 def _row(one: TableRow | AllocatorRow, by: str) -> Row:
     via = tuple(sorted(part.name or "" for part in one.via))
-    at = Line(one.key)
-    if by == "line" and one.location is not None:
-        at = _line(one.location, one.key)
+    at = _at(one.location if by == "line" else None, one.key)
     frames = one.stack if by == "stack" and isinstance(one, TableRow) else ()
     return Row(at, one.bytes, one.count, via, tuple(_line(frame, "") for frame in frames))
 
 
+def _at(location: Location | None, key: str) -> Line:
+    return Line(key) if location is None else _line(location, key)
+
+
 def _line(frame: Location, key: str) -> Line:
     function = frame.qualified_name or frame.function or ""
-    return Line(key, frame.file, frame.line or 0, function)
+    return Line(key, frame.file, frame.line or 0, function, frame.code or "")
 
 
-def _lines_of(recording: Recording, options: Options) -> tuple[Row, ...]:
+def growth_of_trace(recording: Recording, options: Options) -> Side | str:
+    """Return the bytes that each growing line gains per step, or why no step can be judged."""
+    asked = _some_of(options, "device", "frame", "hide", "cwd")
+    growth = recording.report("leaks", **asked)
+    document = growth.document
+    if document["is_too_short"]:
+        return str(document["verdict"])
+    if document["unit"] == "time":
+        return "this run has no steps; peakline.step() marks them"
+    rows = tuple(
+        Row(_at(row.location, row.key), row.bytes_per_step or 0, 1)
+        for row in growth
+        if not row.is_slow
+    )
+    return _side(recording, document, sum(row.bytes for row in rows), rows)
+
+
+def lines_of_trace(recording: Recording, options: Options) -> tuple[Row, ...]:
     """Return every line that allocated anything."""
-    asked: Options = {"top": 0, "by": "line"}
-    if "frame" in options:
-        asked["frame"] = options["frame"]
-    if "hide" in options:
-        asked["hide"] = options["hide"]
+    asked = _some_of(options, "frame", "hide", "cwd")
     return tuple(_row(one, "line") for one in recording.report("stats", **asked))
+
+
+def _some_of(options: Options, *names: str) -> Options:
+    """Return these options, for all rows by line."""
+    every: dict[str, Any] = {"top": 0, "by": "line"}
+    chosen = every | {name: value for name, value in options.items() if name in names}
+    return cast("Options", chosen)
 
 
 def _callers_of(recording: Recording, options: Options) -> dict[tuple[str, str], frozenset[str]]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from peakline.base.output import json_text
-from peakline.differences.side import Line, Row, Side, held_of_trace, phases_of_trace
+from peakline.differences.side import Line, Row, Side, held_of_trace, phases_of_trace, start_folder
 
 if TYPE_CHECKING:
     from peakline.recording import Recording
@@ -32,8 +32,8 @@ def summary_of(recording: Recording) -> dict[str, Any]:
     Raises:
         peakline._report.TraceError: the trace allows no answer.
     """
-    start = recording.info()["meta"].get("working_directory", "")
-    lines, phases = held_of_trace(recording, cwd=start), phases_of_trace(recording)
+    lines = held_of_trace(recording, cwd=start_folder(recording))
+    phases = phases_of_trace(recording)
     rows: list[dict[str, Any]] = [
         {
             "file": _portable(row.at),

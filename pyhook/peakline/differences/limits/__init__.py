@@ -1,0 +1,1 @@
+"""Limits of ``peakline check``, from options and from a file, and the verdicts on them."""
