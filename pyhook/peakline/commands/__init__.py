@@ -48,6 +48,7 @@ _MODULES = (
     "ranks",
     "diff",
     "check",
+    "bisect",
     "fleet",
     "events",
     "export",
@@ -167,7 +168,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the result is the exit code of the process."""
     words = asks_for_help(sys.argv[1:] if argv is None else argv)
     program_arguments: list[str] = []
-    takes_program = words[:1] == ["fit"] or (
+    takes_program = words[:1] in (["fit"], ["bisect"]) or (
         words[:1] in (["advise"], ["plan"]) and "--try" in words
     )
     if takes_program and "--" in words:

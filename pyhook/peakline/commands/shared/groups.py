@@ -15,7 +15,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "Why memory ran out": ("oom", "fragmentation", "map", "ledger"),
     "What grows, and what keeps it": ("leaks", "holders", "live"),
     "How to use less, and whether it fits": ("advise", "plan", "whatif", "fit"),
-    "Compare runs and ranks": ("diff", "ranks", "check", "fleet"),
+    "Compare runs and ranks": ("diff", "ranks", "check", "bisect", "fleet"),
     "Details": ("tensors", "layers", "ops", "events", "timeline"),
     "Files": ("export", "import", "plot", "pack", "completion"),
 }
