@@ -198,6 +198,15 @@ def test_the_kinds_of_limits_are_documented_and_group_rows_as_tables_do(
     assert TABLES.keys() - {PHASE} <= choices["by"].keys()
 
 
+def test_the_metrics_are_documented() -> None:
+    from peakline.monitor.metrics import METRICS, PREFIX
+
+    rows = table_rows("examples/monitoring/README.md", "metric")
+    assert [(row[0].strip("`"), row[1]) for row in rows] == [
+        (PREFIX + name, meaning) for name, meaning in METRICS.items()
+    ]
+
+
 def test_the_tables_of_a_fleet_are_documented() -> None:
     from peakline.fleet.schema import TABLES
 

@@ -11,18 +11,8 @@ EXTENSIONS = ("_recorder", "_report")
 # From bottom to top; a folder may import those before it. The README of the package draws the same.
 LAYERS = (
     *("base", "text", "builds", "api", "recording", "differences", "runs", "launch", "attaching"),
-    *(
-        "trials",
-        "terminal",
-        "pages",
-        "imports",
-        "exports",
-        "compat",
-        "assistants",
-        "fleet",
-        "pytest_plugin",
-        "commands",
-    ),
+    *("trials", "terminal", "pages", "imports", "monitor", "exports", "compat", "assistants"),
+    *("fleet", "pytest_plugin", "commands"),
 )
 # Names of `peakline` itself come from these; only layers above may use them.
 FACADE = "recording"

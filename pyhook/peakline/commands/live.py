@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from peakline.base.engine import CommandError, report_engine
+from peakline.base.files import TRACE_ENDINGS
 from peakline.base.next_commands import suggest_for
 from peakline.base.output import console_of, say, write_json
 from peakline.commands.shared.report_options import row_count
@@ -19,8 +22,12 @@ if TYPE_CHECKING:
     from peakline.recording.live_state import LiveState
 
 NAME = "live"
-HELP = "Follow a running program: level, peak, phase, largest lines."
-EXAMPLES = "peakline live 4242\npeakline live train.peak\npeakline live --once train.peak"
+HELP = "Follow a running program: level, peak, phase, largest lines. --serve: for Prometheus."
+EXAMPLES = (
+    "peakline live 4242\n"
+    "peakline live --once train.peak\n"
+    "peakline live --serve 127.0.0.1:9464  # every recorded process of this machine"
+)
 
 _LEVELS = 120  # points of the chart over time
 _WORK_SHARE = 4  # the pause between readings is at least this many times the duration of a reading
@@ -30,9 +37,17 @@ _WAIT_FOR_TRACE_SECONDS = 0.5
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     parser.add_argument(
-        "source",
+        "sources",
+        nargs="*",
         metavar="PID|FILE",
-        help="A recorded process (or an ancestor of one), or its trace file",
+        help="A recorded process (or an ancestor of one), or its trace file; with --serve several,"
+        " and folders of traces (default: every recorded process of this machine)",
+    )
+    parser.add_argument(
+        "--serve",
+        type=_address,
+        metavar="HOST:PORT",
+        help="Serve the metrics of the running programs to Prometheus at http://HOST:PORT/metrics",
     )
     parser.add_argument(
         "--interval",
@@ -60,8 +75,12 @@ def _seconds(text: str) -> float:
 
 def run(args: argparse.Namespace) -> int:
     """Show the trace until its program ends or the user stops."""
+    if args.serve is not None:
+        return _serve(args)
+    if len(args.sources) != 1:
+        raise CommandError("name one process or its trace file: peakline live 4242")
     try:
-        path = _trace_of(args.source)
+        path = _trace_of(args.sources[0])
         states = _follow(path, args)
         if args.json:
             for state in states:
@@ -75,6 +94,49 @@ def run(args: argparse.Namespace) -> int:
     if path and not args.json:
         suggest_for(path, "table")
     return 0
+
+
+def _address(text: str) -> tuple[str, int]:
+    from peakline.monitor.server import address_of
+
+    try:
+        return address_of(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _serve(args: argparse.Namespace) -> int:
+    """Serve metrics until the user stops."""
+    from peakline.monitor.server import Monitor, server_of, url_of
+
+    if args.once or args.json:
+        raise CommandError("--serve goes on until Ctrl-C, and needs neither --once nor --json")
+    monitor = Monitor(lambda: _traces_of(args.sources), args.interval, args.top)
+    try:
+        server = server_of(monitor, args.serve)
+    except OSError as error:
+        raise CommandError(f"cannot listen at the address of --serve: {error.strerror}") from error
+    say(f"peakline: metrics at {url_of(server)} (Ctrl-C ends)")
+    with server, contextlib.suppress(KeyboardInterrupt):
+        server.serve_forever()
+    return 0
+
+
+def _traces_of(sources: Sequence[str]) -> Iterator[str]:
+    """Yield the traces that sources name at this moment; without sources, all of this machine."""
+    from peakline.recording.live_state import is_readable, traces_of_machine, traces_of_process
+
+    is_trace = is_readable()
+    if not sources:
+        yield from traces_of_machine(is_trace)
+    for source in sources:
+        if Path(source).is_dir():
+            yield from map(str, sorted(Path(source).rglob(f"*{TRACE_ENDINGS[0]}")))
+        elif is_process_id(source):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                yield from traces_of_process(int(source), is_trace)
+        else:
+            yield source
 
 
 def _trace_of(source: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -156,7 +156,15 @@ def traces_of_process(pid: int, is_trace: Callable[[str], bool]) -> list[str]:
     return traces_of([pid, *descendants(pid)], is_trace)
 
 
-def traces_of(processes: Sequence[int], is_trace: Callable[[str], bool]) -> list[str]:
+def traces_of_machine(is_trace: Callable[[str], bool]) -> list[str]:
+    """Return the traces that processes write now; those of other users cannot be seen."""
+    pids = [int(one.name) for one in Path("/proc").iterdir() if one.name.isdigit()]
+    return traces_of(sorted(pids), is_trace, skips_others=True)
+
+
+def traces_of(
+    processes: Iterable[int], is_trace: Callable[[str], bool], *, skips_others: bool = False
+) -> list[str]:
     """Return the traces that these processes write, in their order; see traces_of_process."""
     found: dict[str, None] = {}
     for one in processes:
@@ -164,6 +172,10 @@ def traces_of(processes: Sequence[int], is_trace: Callable[[str], bool]) -> list
             maps = Path(f"/proc/{one}/maps").read_bytes()
         except (FileNotFoundError, ProcessLookupError):  # it ended meanwhile
             continue
+        except PermissionError:
+            if skips_others:
+                continue
+            raise
         files = dict.fromkeys(_shared_files(maps))
         # Opening a pipe or a device could block or have side effects.
         found.update(dict.fromkeys(one for one in files if Path(one).is_file() and is_trace(one)))
