@@ -206,16 +206,17 @@ def add_measure(parser: argparse.ArgumentParser) -> None:
 
 def add_every_measure(parser: argparse.ArgumentParser) -> None:
     """Add --measure with the driver's levels."""
-    _add_measure(parser, option_words("every-measure"))
+    add_measures(parser, option_words("every-measure"))
 
 
 def add_level_measure(parser: argparse.ArgumentParser) -> None:
     """Add --measure for a level over time."""
     words = option_words("every-measure")
-    _add_measure(parser, {name: words[name] for name in words if name != "requested"})
+    add_measures(parser, {name: words[name] for name in words if name != "requested"})
 
 
-def _add_measure(parser: argparse.ArgumentParser, words: dict[str, str]) -> None:
+def add_measures(parser: argparse.ArgumentParser, words: dict[str, str]) -> None:
+    """Add --measure with these words, each with its meaning."""
     meanings = [f"{meaning} ({name})" for name, meaning in words.items()]
     parser.add_argument(
         "--measure",

@@ -13,6 +13,7 @@ from peakline.commands.shared import report_options as options
 from peakline.commands.shared.growth import growth_status, print_growth
 from peakline.commands.shared.out_of_memory import command_after_oom
 from peakline.commands.shared.printing import print_reports, suggest
+from peakline.commands.shared.reserved import add_growth_measure, print_reserved_growth
 from peakline.recording.reports import FORMS
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ class Report:
     ``shows`` is the noun that --top counts; if it is empty, another option limits the rows. ``top``
     returns a default that depends on the terminal. ``next_command`` is the command to type next, or
     a function that finds it from the file; ``next_after`` has others by the key of --by. ``below``
-    prints lines after the report, ``status`` returns the exit code.
+    prints lines after the report, ``status`` returns the exit code. ``instead`` prints another
+    report if the options ask for it, and returns its exit code.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Report:
     next_after: Mapping[str, str] = field(default_factory=dict)
     below: Callable[[argparse.Namespace], None] = lambda _: None
     status: Callable[[argparse.Namespace, Options], int] = lambda *_: 0
+    instead: Callable[[argparse.Namespace], int | None] = lambda _: None
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the arguments of the command."""
@@ -56,6 +59,8 @@ class Report:
 
     def run(self, args: argparse.Namespace) -> int:
         """Print the report of each file."""
+        if (ended := self.instead(args)) is not None:
+            return ended
         top = self.top() if self.top else FORMS[self.name].shown
         chosen = options.report_options(args, top)
         print_reports(args, self.name, chosen)
@@ -195,15 +200,17 @@ REPORTS = (
         help="Show what grows from step to step, and what is left at exit.",
         examples="peakline leaks train.peak\n"
         "peakline leaks --by module train.peak\n"
-        "peakline leaks --fail-on-growth train.peak  # in a test: status 1 when something grows",
+        "peakline leaks --fail-on-growth train.peak  # in a test: status 1 when something grows\n"
+        "peakline leaks --measure reserved --since step@100 train.peak",
         options=(
             options.add_grouping,
             options.add_device,
-            options.add_measure,
+            add_growth_measure,
             options.add_fail_on_growth,
             options.refuse_where,
         ),
         status=growth_status,
+        instead=print_reserved_growth,
         next_command="phases --top 0",
     ),
     Report(

@@ -1,0 +1,257 @@
+"""Why reserved memory grew since a moment: ``peakline leaks --measure reserved --since WHEN``.
+
+The pieces of torch's segments are followed from that moment to the end. A new piece has the request
+that made torch ask the driver, and the blocks that keep it now. Rows sum to the growth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from peakline.base.engine import CommandError, report_engine
+from peakline.base.sizes import size_of
+from peakline.differences.text import columns, signed
+from peakline.recording.live_state import duration_of
+
+if TYPE_CHECKING:
+    from peakline.recording import Recording
+    from peakline.recording.event_batches import Event
+
+_ADDED, _REMOVED = ("segment_alloc", "segment_map"), ("segment_free", "segment_unmap")
+_UNKNOWN = "unknown"
+_RETURNED = "segments from before that returned to the device"
+
+
+@dataclass
+class Piece:
+    """A part of a segment; ``request`` is the block that torch made it for."""
+
+    begin: int
+    end: int
+    since: Event | None = None  # None: it is older than the moment
+    request: Event | None = None
+
+
+@dataclass(frozen=True)
+class Reason:
+    """The request of some new pieces, and what keeps them.
+
+    ``keeps`` has the bytes of live blocks in them by line, most first. ``pool`` is their private
+    pool, or 0.
+    """
+
+    line: str
+    keeper: str
+    pool: int
+
+
+@dataclass
+class GrownRow:
+    """The pieces with one reason."""
+
+    line: str
+    keeper: str
+    pool: int
+    bytes: int = 0
+    pieces: int = 0
+    live_bytes: int = 0
+    largest_request_bytes: int = 0
+    first_seconds: float | None = None
+    first_step: int | None = None
+
+
+@dataclass(frozen=True)
+class ReservedSince:
+    """The growth of a device's reserved memory; the rows sum to it, largest first."""
+
+    file: str
+    device: int
+    since_seconds: float
+    begin_bytes: int
+    end_bytes: int
+    rows: Sequence[GrownRow] = field(default_factory=list)
+
+    @property
+    def delta_bytes(self) -> int:
+        """The growth."""
+        return self.end_bytes - self.begin_bytes
+
+
+def reserved_since(
+    recording: Recording, since_seconds: float, device: str | None, **options: Any
+) -> ReservedSince:
+    """Return why reserved memory grew since a moment.
+
+    Raises:
+        CommandError: the trace does not have the events since then.
+        peakline._report.TraceError: it has no segments of this device.
+    """
+    kept = recording.document("summary", top=1)["kept"]
+    if kept and since_seconds < kept["from_seconds"]:
+        raise CommandError(
+            f"{recording.path}: single events are known from {duration_of(kept['from_seconds'])}"
+            f" on: give a later --since (--keep {kept['keep']} dropped the older ones)"
+        )
+    now = recording.document("map", at="end", device=device, top=0, **options)
+    number = now["device"]
+    then = _map_at(recording, since_seconds, number, options)
+    old = [Piece(one["address"], one["address"] + one["bytes"]) for one in then["segments"]]
+    pieces = _Pieces(old)
+    for event in _segment_events(recording, since_seconds, number, options):
+        if event.seconds > then["seconds"]:
+            pieces.apply(event)
+    grown = [one for one in pieces.all if one.since is not None]
+    rows = _rows_of(grown, now["segments"])
+    begin, end = int(then["reserved_bytes"]), int(now["reserved_bytes"])
+    remaining = sum(one.end - one.begin for one in pieces.all if one.since is None)
+    if begin != remaining:
+        gone = GrownRow(_RETURNED, "", 0, remaining - begin)
+        gone.pieces = len(old) - sum(one.since is None for one in pieces.all)
+        rows.append(gone)
+    rest = end - begin - sum(row.bytes for row in rows)
+    if rest:
+        rows.append(GrownRow(_UNKNOWN, "", 0, rest))
+    rows.sort(key=lambda row: (-abs(row.bytes), row.line))
+    return ReservedSince(str(recording.path), number, since_seconds, begin, end, rows)
+
+
+def _map_at(
+    recording: Recording, seconds: float, device: int, options: Mapping[str, Any]
+) -> dict[str, Any]:
+    try:
+        return recording.document("map", at=str(seconds), device=str(device), top=0, **options)
+    except report_engine().TraceError:  # there was no segment yet
+        return {"segments": [], "reserved_bytes": 0, "seconds": -1.0}
+
+
+def _segment_events(
+    recording: Recording, seconds: float, device: int, options: Mapping[str, Any]
+) -> Iterator[Event]:
+    """Yield the events of segments up to the end of main, and the block that follows each."""
+    events = recording.events(during=f"{seconds}..", device=str(device), **options)
+    asks = False
+    for batch in events.batches():
+        names = batch.names.kinds
+        kinds = bytes(batch.columns["kind"])
+        wanted = [n for n, name in enumerate(names) if name in (*_ADDED, *_REMOVED, "main_end")]
+        if not asks and not any(one in kinds for one in wanted):
+            continue
+        for event in batch:
+            if event.kind == "main_end":
+                return
+            if event.kind in _ADDED or event.kind in _REMOVED:
+                asks = event.kind in _ADDED
+                yield event
+            elif asks and event.kind == "alloc":
+                asks = False
+                yield event
+
+
+class _Pieces:
+    def __init__(self, old: Iterable[Piece]) -> None:
+        self.all = list(old)
+        self._asking: list[Piece] = []  # new ones without a request
+
+    def apply(self, event: Event) -> None:
+        """Add or cut pieces, or note the request of the newest ones."""
+        begin, size = event.address or 0, event.bytes or 0
+        if event.kind in _ADDED:
+            new = Piece(begin, begin + size, event)
+            self.all.append(new)
+            self._asking.append(new)
+        elif event.kind in _REMOVED:
+            self.all = [part for one in self.all for part in _without(one, begin, begin + size)]
+            self._asking = []
+        else:
+            for one in self._asking:
+                one.request = event
+            self._asking = []
+
+
+def _without(piece: Piece, begin: int, end: int) -> Iterator[Piece]:
+    if end <= piece.begin or piece.end <= begin:
+        yield piece
+        return
+    for low, high in ((piece.begin, begin), (end, piece.end)):
+        if low < high:
+            yield Piece(low, high, piece.since, piece.request)
+
+
+def _rows_of(pieces: Iterable[Piece], segments: Sequence[Mapping[str, Any]]) -> list[GrownRow]:
+    rows: dict[Reason, GrownRow] = {}
+    for piece in pieces:
+        held: dict[str, int] = {}
+        pool = 0
+        for segment in segments:
+            if (
+                segment["address"] < piece.end
+                and piece.begin < segment["address"] + segment["bytes"]
+            ):
+                pool = segment["pool"]
+                for line, size in _held_in(piece, segment["blocks"]):
+                    held[line] = held.get(line, 0) + size
+        keeper = max(held, key=lambda line: (held[line], line), default="")
+        line = (piece.request.line if piece.request else None) or _UNKNOWN
+        row = rows.setdefault(Reason(line, keeper, pool), GrownRow(line, keeper, pool))
+        row.bytes += piece.end - piece.begin
+        row.pieces += 1
+        row.live_bytes += sum(held.values())
+        if piece.request:
+            asked = piece.request.requested_bytes or piece.request.bytes or 0
+            row.largest_request_bytes = max(row.largest_request_bytes, asked)
+        assert piece.since is not None
+        if row.first_seconds is None or piece.since.seconds < row.first_seconds:
+            row.first_seconds, row.first_step = piece.since.seconds, piece.since.step
+    return list(rows.values())
+
+
+def _held_in(piece: Piece, blocks: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, int]]:
+    for block in blocks:
+        size = min(block["address"] + block["bytes"], piece.end) - max(
+            block["address"], piece.begin
+        )
+        if size > 0:
+            yield block["location"] or _UNKNOWN, size
+
+
+def reserved_text(found: ReservedSince, top: int) -> list[str]:
+    """Return the lines of the report; `top` 0: all rows."""
+    lines = [
+        f"Reserved memory of device {found.device}: {size_of(found.begin_bytes)} at"
+        f" {duration_of(found.since_seconds)}, {size_of(found.end_bytes)} at the end:"
+        f" {signed(found.delta_bytes)}"
+    ]
+    shown = found.rows[:top] if top else found.rows
+    cells = [
+        (signed(row.bytes), str(row.pieces or "-"), _moment_of(row), row.line) for row in shown
+    ]
+    heads = ("Change", "Pieces", "First", "Requested at")
+    texts = columns([heads, *cells], left=(3,))
+    lines += [texts[0].rstrip()] if shown else []
+    indent = " " * (texts[0].index(heads[3]) + 2)
+    for text, row in zip(texts[1:], shown, strict=True):
+        lines += [text.rstrip(), *(f"{indent}{one}" for one in _reasons_of(row))]
+    hidden = len(found.rows) - len(shown)
+    return [*lines, *([f"{hidden} more rows (--top 0 shows them)"] if hidden else [])]
+
+
+def _moment_of(row: GrownRow) -> str:
+    if row.first_seconds is None:
+        return "-"
+    step = "" if row.first_step is None else f", step {row.first_step}"
+    return duration_of(row.first_seconds) + step
+
+
+def _reasons_of(row: GrownRow) -> list[str]:
+    if row.first_seconds is None:
+        return []
+    free = size_of(row.bytes - row.live_bytes)
+    if row.pool:
+        keeps = f"kept by private pool {row.pool}: {size_of(row.live_bytes)} live, {free} free"
+    elif row.keeper:
+        keeps = f"kept by blocks of {row.keeper}: {size_of(row.live_bytes)} live, {free} free"
+    else:
+        keeps = f"kept by no block: empty_cache() returns {free}"
+    return [f"for a request of {size_of(row.largest_request_bytes)}", keeps]
