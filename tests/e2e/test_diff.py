@@ -213,6 +213,10 @@ def test_a_summary_has_not_everything(lab: Any, runs: dict[str, Run], tmp_path: 
     trace = str(runs["moved"].trace)
     done = lab.peakline("diff", "--by", "module", str(summary), trace)
     assert (done.returncode, "give both traces" in done.stderr) == (2, True)
+    limits = tmp_path / "limits.toml"
+    limits.write_text("[device.0]\npeak = 1")
+    done = lab.peakline("check", str(summary), "--limits", str(limits))
+    assert (done.returncode, "give the trace for the limit of device 0" in done.stderr) == (2, True)
     summary.write_text('{"other": 1}')
     done = lab.peakline("diff", str(summary), trace)
     assert (done.returncode, "neither a trace nor a summary" in done.stderr) == (2, True)
@@ -294,3 +298,16 @@ def test_a_limit_that_this_run_cannot_have_is_named(
     done = lab.peakline("check", trace, "--limits", str(limits))
     assert done.returncode == 2
     assert said.format(trace) in done.stderr
+
+
+def test_a_limit_may_name_what_only_one_of_the_traces_has(
+    lab: Any, runs: dict[str, Run], tmp_path: Path
+) -> None:
+    limits = tmp_path / "limits.toml"
+    limits.write_text('[file]\n"network.py" = "1GB"\n')
+    before, moved = str(runs["before"].trace), str(runs["moved"].trace)
+    both = lab.peakline("check", "--limits", str(limits), before, moved)
+    assert both.returncode == 0, both.stderr
+    assert both.stdout.startswith(f"ok    {moved}: file network.py: ")
+    alone = lab.peakline("check", "--limits", str(limits), before)
+    assert (alone.returncode, "no file of this run" in alone.stderr) == (2, True)

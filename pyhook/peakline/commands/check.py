@@ -84,7 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Check every file. Returns 0 if every limit holds, else 1."""
     from peakline.differences import gate
-    from peakline.differences.limits.judging import Limits, judge
+    from peakline.differences.limits.judging import Limits, judge_all
 
     if args.write_limits:
         return _write_limits(args)
@@ -93,11 +93,7 @@ def run(args: argparse.Namespace) -> int:
         raise CommandError("give a limit: --limits, --max-peak, --max-phase or --baseline")
     baselines = _baselines_of(args)
     limits = Limits(asked, args.tolerance, report_options.named_options(args))
-    verdicts = [
-        verdict
-        for path in args.files
-        for verdict in judge(path, limits, baselines.get(path, args.baseline))
-    ]
+    verdicts = judge_all(args.files, limits, lambda path: baselines.get(path, args.baseline))
     if args.junit:
         try:
             Path(args.junit).write_bytes(gate.junit_of(verdicts))

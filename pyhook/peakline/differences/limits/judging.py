@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import filter as filter_names
 from typing import TYPE_CHECKING, Any
@@ -40,14 +40,50 @@ class Limits:
         return options
 
 
+class NotInRunError(CommandError):
+    """A run has no phase, line, module ... of this name."""
+
+
 def judge(path: str, limits: Limits, baseline: str | None) -> list[Verdict]:
     """Return a verdict for each limit; `baseline` is a trace or a summary of one.
 
     Raises:
-        CommandError: a file cannot be read, or the run has no such phase, line, module ...
+        NotInRunError: the run has no such phase, line, module ...
+        CommandError: a file cannot be read.
     """
-    names = _names_of_lines(path, limits)
-    verdicts = [_judge(path, one, limits.of(one), names) for one in limits.limits]
+    return judge_all([path], limits, lambda _: baseline)
+
+
+def judge_all(
+    paths: Sequence[str], limits: Limits, baseline_of: Callable[[str], str | None]
+) -> list[Verdict]:
+    """Return the verdicts on several traces, such as the ranks of a run.
+
+    A limit may name something that only some of them have.
+
+    Raises:
+        NotInRunError: none of them has such a phase, line, module ...
+        CommandError: a file cannot be read.
+    """
+    verdicts: list[Verdict] = []
+    missing: dict[Limit, list[NotInRunError]] = {}
+    for path in paths:
+        names = _names_of_lines(path, limits)
+        for limit in limits.limits:
+            found = _verdict_or_error(path, limit, limits.of(limit), names)
+            if isinstance(found, Verdict):
+                verdicts.append(found)
+            else:
+                missing.setdefault(limit, []).append(found)
+        verdicts += _judge_baseline(path, limits, baseline_of(path))
+    for errors in missing.values():
+        if len(errors) == len(paths):
+            raise errors[0]
+    return verdicts
+
+
+def _judge_baseline(path: str, limits: Limits, baseline: str | None) -> list[Verdict]:
+    verdicts = []
     if baseline:
         base, now = (_lines_of(one, limits.options, to_match=True) for one in (baseline, path))
         verdicts.append(check_baseline("peak", base, now, limits.tolerance))
@@ -66,7 +102,20 @@ def _names_of_lines(path: str, limits: Limits) -> Mapping[Limit, str]:
     return names_in_run(written, side.lines_of_trace(recording, options))
 
 
+def _verdict_or_error(
+    path: str, limit: Limit, options: Options, names: Mapping[Limit, str]
+) -> Verdict | NotInRunError:
+    try:
+        return _judge(path, limit, options, names)
+    except NotInRunError as error:
+        return error
+
+
 def _judge(path: str, limit: Limit, options: Options, names: Mapping[Limit, str]) -> Verdict:
+    is_kept = limit.kind in (PEAK, PHASE) and limit.device is None
+    if not is_kept and summary.is_summary(path):
+        sentence = f"{path}: a summary has the peak of one device and of phases: give the trace"
+        raise CommandError(limit.problem(f"{sentence} for the limit of {limit.title}"))
     if limit.kind in (PEAK, RESERVED):
         lines = _lines_of(path, options)
         return check_limit(limit.title, lines, lines.total_bytes, limit.most_bytes, lines.rows)
@@ -83,7 +132,7 @@ def _judge_phase(path: str, limit: Limit, options: Options) -> Verdict:
     if found is None:
         known = [row.at.key for row in phases.rows]
         sentence = f"{path}: no phase is called '{limit.name}'; there are: {', '.join(known)}"
-        raise CommandError(limit.problem(sentence + did_you_mean(limit.name, known)))
+        raise NotInRunError(limit.problem(sentence + did_you_mean(limit.name, known)))
     is_over = found > limit.most_bytes
     held = _lines_of(path, options, phase=limit.name).rows if is_over else ()
     return check_limit(limit.title, phases, found, limit.most_bytes, held)
@@ -129,7 +178,7 @@ def _check_name(recording: Recording, limit: Limit, name: str, start: str) -> No
         is_unknown = bool(stats["where_unmatched"])
     if is_unknown:
         sentence = f"{recording.path}: no {limit.kind} of this run is called '{name}'{hint}"
-        raise CommandError(limit.problem(sentence))
+        raise NotInRunError(limit.problem(sentence))
 
 
 def _lines_of(

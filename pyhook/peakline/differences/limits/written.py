@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _LEAST_SHARE = 100  # rows below a hundredth of the peak get no limit
 _MOST_ROWS = 10  # of a kind
 _NO_PHASES = ("between phases", "other")
-_NO_ROWS = ("outside of modules", "untraced")
+_NO_ROWS = ("outside of modules", "untraced", "unknown")
 
 
 def limits_of_runs(paths: Sequence[str], tolerance: float, options: Options) -> list[Limit]:
