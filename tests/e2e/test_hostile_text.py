@@ -44,7 +44,11 @@ SUBJECTS: dict[str, list[list[str]]] = {
     "check": [
         ["--max-peak", "1B", "--max-phase", f"{HOSTILE}=1B", "TRACE"],
         ["--baseline", "BASE", "--github", "--junit", "junit.xml", "TRACE"],
+        ["--write-limits", f"{HOSTILE}.toml", "-f", "TRACE"],
+        ["--limits", f"{HOSTILE}.toml", "--github", "TRACE"],
     ],
+    "leaks": [["TRACE"], ["--measure", "reserved", "TRACE"]],
+    "bisect": [[HOSTILE, MISSING, "--", FAILS]],
     "ranks": [["TRACE"], ["TRACE", "BASE"], ["."]],
     "fleet": [
         ["TABLES"],
@@ -169,7 +173,8 @@ def test_no_option_is_refused_with_what_it_was_given(hostile: Hostile, name: str
 
 
 def gives_json(name: str) -> bool:
-    return any("--json" in one.option_strings for one in options_of(name))
+    # A bisection needs a repository.
+    return name != "bisect" and any("--json" in one.option_strings for one in options_of(name))
 
 
 @pytest.mark.parametrize("name", [one for one in COMMANDS if gives_json(one)])

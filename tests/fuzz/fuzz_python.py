@@ -140,6 +140,8 @@ ACTIONS: dict[str, Action] = {
     "tables": _run("export", "parquet", "--tables", "FILE", "-o", "OUT/tables", "-f"),
     "plot": _run("plot", "FILE", "-o", "OUT/plot.svg", "-f"),
     "plan --budget": _run("plan", "FILE", "--budget", "1GiB"),
+    "leaks --measure": _run("leaks", "FILE", "--measure", "reserved"),
+    "check --limits": _run("check", "FILE", "--write-limits", "OUT/limits.toml", "-f"),
 }
 NAMES = list(ACTIONS)
 
