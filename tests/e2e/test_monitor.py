@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -17,6 +19,7 @@ from typing import Any
 
 import pytest
 from lab import ROOT, Lab
+from peakline.monitor import server
 from peakline.monitor.metrics import METRICS, Sample, metrics_text, with_labels
 from peakline.monitor.server import address_of
 from test_live import waiting_program
@@ -92,6 +95,39 @@ def test_a_running_program_has_series_until_it_ends(lab: Lab, tmp_path: Path) ->
         assert scraped(url) == {}
         with pytest.raises(urllib.error.HTTPError, match="404"):
             urllib.request.urlopen(url.replace("metrics", "other"))
+
+
+def test_no_request_waits_for_a_long_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Fake:
+        def __init__(self, path: str) -> None:
+            self.path = Path(path)
+
+        def info(self) -> dict[str, Any]:
+            return {"is_being_written": True, "pid": 7, "meta": {}}
+
+    values = itertools.count(1)
+    may_read, has_read = threading.Event(), threading.Event()
+
+    def slow(*_: Any, **__: Any) -> list[Sample]:
+        value = next(values)
+        if value > 1:
+            may_read.wait(30)
+        return [Sample("allocations", value, {})]
+
+    class Told(server.Monitor):
+        def _work(self, path: str, recording: Any) -> None:
+            super()._work(path, recording)
+            has_read.set()
+
+    monkeypatch.setattr(server, "Recording", Fake)
+    monkeypatch.setattr(server, "samples_of", slow)
+    monkeypatch.setattr(server, "_SLOW_SECONDS", -1.0)
+    monitor = Told(lambda: ["./run.peak"], 0.0, 1)
+    texts = [monitor.text() for _ in range(3)]
+    assert all('file="run.peak"} 1\n' in text for text in texts)
+    may_read.set()
+    assert has_read.wait(30)
+    assert 'file="run.peak"} 2\n' in monitor.text()
 
 
 @pytest.mark.parametrize(

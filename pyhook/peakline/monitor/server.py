@@ -6,13 +6,13 @@ time has passed since, so that reading takes a small share of a processor howeve
 
 from __future__ import annotations
 
+import contextlib
 import re
 import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 from peakline.base.engine import report_engine
 from peakline.monitor.metrics import (
@@ -25,6 +25,7 @@ from peakline.monitor.metrics import (
 from peakline.recording import Recording
 
 _WORK_SHARE = 4  # the pause between readings is at least this many times the duration of a reading
+_SLOW_SECONDS = 1.0  # of a reading that no request waits for, except the first
 _PATH = "/metrics"
 
 
@@ -45,6 +46,7 @@ class Monitor:
         self._line_count = line_count
         self._lock = threading.Lock()
         self._readings: dict[str, _Reading] = {}  # Guarded by _lock.
+        self._in_work: set[str] = set()  # Read in the background; guarded by _lock.
 
     def text(self) -> str:
         """Return the metrics of all traces; a program that ended has none any more."""
@@ -62,21 +64,43 @@ class Monitor:
         now = time.monotonic()
         try:
             recording = Recording(path)
-            info = recording.info()
-            if not info["is_being_written"]:
+            if not recording.info()["is_being_written"]:
                 return None
             last = self._readings.get(path)
             if last and now < last.began + max(self._interval, _WORK_SHARE * last.seconds):
                 return last
-            samples = samples_of(recording, at="end", line_count=self._line_count)
+            if last and last.seconds > _SLOW_SECONDS:
+                self._read_later(path, recording)
+                return last
+            return self._reading_of(recording)
         except (report_engine().TraceError, OSError):  # new and still empty, or removed meanwhile
             return None
+
+    def _read_later(self, path: str, recording: Recording) -> None:
+        """Read in the background: Prometheus waits for ten seconds only."""
+        if path not in self._in_work:
+            self._in_work.add(path)
+            threading.Thread(target=self._work, args=(path, recording), daemon=True).start()
+
+    def _work(self, path: str, recording: Recording) -> None:
+        reading = None
+        with contextlib.suppress(report_engine().TraceError, OSError):
+            reading = self._reading_of(recording)
+        with self._lock:
+            self._in_work.discard(path)
+            if reading is not None and path in self._readings:
+                self._readings[path] = reading
+
+    def _reading_of(self, recording: Recording) -> _Reading:
+        began = time.monotonic()
+        samples = samples_of(recording, at="end", line_count=self._line_count)
+        info = recording.info()
         meta = info["meta"]
         labels = {"pid": str(info["pid"]), "program": str(meta.get("script", ""))}
-        labels["file"] = Path(path).name
+        labels["file"] = recording.path.name
         if "rank" in meta:
             labels["rank"] = str(meta["rank"])
-        return _Reading(with_labels(samples, labels), now, time.monotonic() - now)
+        return _Reading(with_labels(samples, labels), began, time.monotonic() - began)
 
 
 def address_of(text: str) -> tuple[str, int]:
