@@ -99,3 +99,27 @@ def test_an_early_refusal_is_known(lab: Any) -> None:
     assert run.status == 0, run.stderr
     [oom] = json.loads(lab.report("oom", run.trace, "--json"))["ooms"]
     assert oom["is_caught"] and oom["requested_bytes"] == 1 << 42
+
+
+def test_reserved_memory_of_the_whole_run_is_explained_without_its_events(
+    lab: Any, runs: dict[str, Run]
+) -> None:
+    every, kept = (
+        json_of(lab, "leaks", runs[case], "--measure", "reserved")
+        for case in ("all whole", "peak whole")
+    )
+    assert every["older_requests"] == {}
+    for found in (every, kept):
+        assert sum(row["bytes"] for row in found["rows"]) == found["end_bytes"]
+        assert found["begin_bytes"] == 0
+    for field in ("bytes", "live_bytes", "pieces"):
+        totals = [sum(row[field] for row in found["rows"]) for found in (every, kept)]
+        assert totals[0] == totals[1]
+    assert every["end_bytes"] == kept["end_bytes"] > 0
+    older = [row for row in kept["rows"] if row["line"].startswith("requests from before")]
+    assert sum(kept["older_requests"].values()) == sum(row["bytes"] for row in older) > 0
+    [line] = kept["older_requests"]
+    assert {line} == {row["line"] for row in every["rows"]}
+    [trace] = runs["peak whole"].traces
+    early = lab.peakline("leaks", "--measure", "reserved", "--since", "0.01", str(trace))
+    assert (early.returncode, "single events are known from" in early.stderr) == (2, True)

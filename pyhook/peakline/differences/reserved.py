@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _ADDED, _REMOVED = ("segment_alloc", "segment_map"), ("segment_free", "segment_unmap")
 _UNKNOWN = "unknown"
 _RETURNED = "segments from before that returned to the device"
+OLDER = "requests from before the known events"
 
 
 @dataclass
@@ -72,6 +73,8 @@ class ReservedSince:
     begin_bytes: int
     end_bytes: int
     rows: Sequence[GrownRow] = field(default_factory=list)
+    # Bytes by requesting line of the pieces from before the kept events; of the whole run only.
+    older_requests: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def delta_bytes(self) -> int:
@@ -80,19 +83,22 @@ class ReservedSince:
 
 
 def reserved_since(
-    recording: Recording, since_seconds: float, device: str | None, **options: Any
+    recording: Recording, since_seconds: float | None, device: str | None, **options: Any
 ) -> ReservedSince:
-    """Return why reserved memory grew since a moment.
+    """Return why reserved memory grew since a moment; None: since the program began.
 
     Raises:
         CommandError: the trace does not have the events since then.
         peakline._report.TraceError: it has no segments of this device.
     """
     kept = recording.document("summary", top=1)["kept"]
-    if kept and since_seconds < kept["from_seconds"]:
+    known_from = float(kept["from_seconds"]) if kept else 0.0
+    is_whole = since_seconds is None
+    since_seconds = known_from if since_seconds is None else since_seconds
+    if since_seconds < known_from:
         raise CommandError(
-            f"{recording.path}: single events are known from {duration_of(kept['from_seconds'])}"
-            f" on: give a later --since (--keep {kept['keep']} dropped the older ones)"
+            f"{recording.path}: single events are known from {duration_of(known_from)} on: give a"
+            f" later --since, or none for the whole run (--keep {kept['keep']} dropped the others)"
         )
     now = recording.document("map", at="end", device=device, top=0, **options)
     number = now["device"]
@@ -102,11 +108,15 @@ def reserved_since(
     for event in _segment_events(recording, since_seconds, number, options):
         if event.seconds > then["seconds"]:
             pieces.apply(event)
-    grown = [one for one in pieces.all if one.since is not None]
+    grown = [one for one in pieces.all if is_whole or one.since is not None]
     rows = _rows_of(grown, now["segments"])
     begin, end = int(then["reserved_bytes"]), int(now["reserved_bytes"])
     remaining = sum(one.end - one.begin for one in pieces.all if one.since is None)
-    if begin != remaining:
+    older = {}
+    if is_whole:
+        begin, since_seconds = 0, 0.0
+        older = _older_requests(recording, number, rows, options) if remaining else {}
+    elif begin != remaining:
         gone = GrownRow(_RETURNED, "", 0, remaining - begin)
         gone.pieces = len(old) - sum(one.since is None for one in pieces.all)
         rows.append(gone)
@@ -114,7 +124,21 @@ def reserved_since(
     if rest:
         rows.append(GrownRow(_UNKNOWN, "", 0, rest))
     rows.sort(key=lambda row: (-abs(row.bytes), row.line))
-    return ReservedSince(str(recording.path), number, since_seconds, begin, end, rows)
+    return ReservedSince(str(recording.path), number, since_seconds, begin, end, rows, older)
+
+
+def _older_requests(
+    recording: Recording, device: int, rows: Iterable[GrownRow], options: Mapping[str, Any]
+) -> dict[str, int]:
+    """Return the bytes by line of segments at the end, without those of known requests."""
+    table = recording.report(
+        "table", measure="reserved", at="end", device=str(device), top=0, **options
+    )
+    found = {row.key: row.bytes for row in table}
+    for one in rows:
+        if one.line in found:
+            found[one.line] -= one.bytes
+    return {line: size for line, size in found.items() if size > 0}
 
 
 def _map_at(
@@ -194,6 +218,7 @@ def _rows_of(pieces: Iterable[Piece], segments: Sequence[Mapping[str, Any]]) -> 
                     held[line] = held.get(line, 0) + size
         keeper = max(held, key=lambda line: (held[line], line), default="")
         line = (piece.request.line if piece.request else None) or _UNKNOWN
+        line = line if piece.since else OLDER
         row = rows.setdefault(Reason(line, keeper, pool), GrownRow(line, keeper, pool))
         row.bytes += piece.end - piece.begin
         row.pieces += 1
@@ -201,7 +226,8 @@ def _rows_of(pieces: Iterable[Piece], segments: Sequence[Mapping[str, Any]]) -> 
         if piece.request:
             asked = piece.request.requested_bytes or piece.request.bytes or 0
             row.largest_request_bytes = max(row.largest_request_bytes, asked)
-        assert piece.since is not None
+        if piece.since is None:
+            continue
         if row.first_seconds is None or piece.since.seconds < row.first_seconds:
             row.first_seconds, row.first_step = piece.since.seconds, piece.since.step
     return list(rows.values())
@@ -234,7 +260,11 @@ def reserved_text(found: ReservedSince, top: int) -> list[str]:
     for text, row in zip(texts[1:], shown, strict=True):
         lines += [text.rstrip(), *(f"{indent}{one}" for one in _reasons_of(row))]
     hidden = len(found.rows) - len(shown)
-    return [*lines, *([f"{hidden} more rows (--top 0 shows them)"] if hidden else [])]
+    lines += [f"{hidden} more rows (--top 0 shows them)"] if hidden else []
+    if found.older_requests:
+        lines.append(f"{OLDER[0].upper()}{OLDER[1:]}:")
+        lines += [f"  {size_of(size)}  {line}" for line, size in found.older_requests.items()]
+    return lines
 
 
 def _moment_of(row: GrownRow) -> str:
@@ -245,7 +275,7 @@ def _moment_of(row: GrownRow) -> str:
 
 
 def _reasons_of(row: GrownRow) -> list[str]:
-    if row.first_seconds is None:
+    if row.line in (_RETURNED, _UNKNOWN):
         return []
     free = size_of(row.bytes - row.live_bytes)
     if row.pool:
@@ -254,4 +284,6 @@ def _reasons_of(row: GrownRow) -> list[str]:
         keeps = f"kept by blocks of {row.keeper}: {size_of(row.live_bytes)} live, {free} free"
     else:
         keeps = f"kept by no block: empty_cache() returns {free}"
+    if row.line == OLDER:
+        return [keeps]
     return [f"for a request of {size_of(row.largest_request_bytes)}", keeps]

@@ -27,7 +27,7 @@ def add_growth_measure(parser: argparse.ArgumentParser) -> None:
         "--since",
         metavar="WHEN",
         help="With --measure reserved: explain the growth since then: seconds since the trace"
-        " began, step@N, or a local time as 2030-01-31T08:00 (default: the first known event)",
+        " began, step@N, or a local time as 2030-01-31T08:00 (default: the whole run)",
     )
 
 
@@ -58,15 +58,14 @@ def print_reserved_growth(args: argparse.Namespace) -> int | None:
     return 0
 
 
-def _seconds_of(text: str | None, recording: Recording) -> float:
-    """Return a value of --since in seconds since the trace began.
+def _seconds_of(text: str | None, recording: Recording) -> float | None:
+    """Return a value of --since in seconds since the trace began; None: the whole run.
 
     Raises:
         CommandError: it is no moment of this run.
     """
     if text is None:
-        kept = recording.document("summary", top=1)["kept"]
-        return float(kept["from_seconds"]) if kept else 0.0
+        return None
     if re.fullmatch(r"[0-9]+(\.[0-9]+)?", text):
         return float(text)
     if found := re.fullmatch(r"step@([0-9]+)", text):
