@@ -53,7 +53,7 @@ PARSED: Mapping[str, str] = {
     "fit": "fit train.py --device a100-40,h100:1GiB --steps 2",
     "attach": "attach 4242",
     "detach": "detach 4242",
-    "bisect": "bisect HEAD~20 HEAD -- train.py --steps 3",
+    "bisect": "bisect HEAD~20 HEAD --steps 2 -- train.py",
     "doctor": "doctor",
     "preload": "preload",
     "completion": "completion bash",

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 NAME = "bisect"
 HELP = "Find the commit and the lines that raised the peak. Every commit runs simulated."
 EXAMPLES = (
-    "peakline bisect v1.2 HEAD -- train.py --steps 3\n"
+    "peakline bisect v1.2 HEAD --steps 3 -- train.py --epochs 1\n"
     "peakline bisect v1.2 HEAD --limit 70GB --link data -- train.py\n"
     "peakline bisect v1.2 HEAD --limits limits.toml -- -m training"
 )
