@@ -76,6 +76,8 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
         made.commit(number)
     (made.folder / "data").mkdir()
     (made.folder / "data" / "rows.txt").write_text("512")
+    code = "import torch\nkept = torch.ones(1024, device='cuda')\n"
+    (made.folder / "data" / "inplace.py").write_text(code)
     # A bisection of the user's own, an edit that is staged and one that is not.
     made.git("bisect", "start", "HEAD", made.commits[0])
     (made.folder / "train.py").write_text("staged")
@@ -98,6 +100,7 @@ def test_a_planted_regression_is_found_with_its_line(
     ends = repository.commits[0], repository.commits[-1]
     done = bisect(lab, repository, "--link", "data", "-o", str(tmp_path), *ends, *PROGRAM)
     assert done.status == 0, done.stdout + done.stderr
+    assert "is of your checkout" not in done.stderr
     assert repository.state() == before
     ran = {}
     progress, _, result = done.stdout.partition("\n\n")
@@ -144,9 +147,13 @@ def test_limits_decide_and_the_document_has_all_runs(
 
 def test_ends_that_are_not_as_named_are_refused(lab: Lab, repository: Repository) -> None:
     ends = repository.commits[PLANTED - 1], repository.commits[PLANTED]
-    done = bisect(lab, repository, "--link", "data", *ends, *PROGRAM)
+    folder = str(repository.folder / "data")
+    # A package that is installed in place is the same for every commit.
+    code = f"import sys; sys.path.insert(0, {folder!r}); import inplace"
+    done = bisect(lab, repository, *ends, "--", "-c", code)
     assert done.status == 2
     assert f"{ends[1][:12]} was given as bad, and is good" in done.stderr
+    assert f"{repository.folder}/data/inplace.py is of your checkout" in done.stderr
     broken = bisect(lab, repository, repository.commits[BROKEN - 1], "main", *PROGRAM)
     assert broken.status == 2
     assert "the good commit" in broken.stderr and "ValueError: broken" in broken.stderr

@@ -113,7 +113,6 @@ def run(args: argparse.Namespace) -> int:
             except BuildError as error:
                 raise CommandError(*error.args) from None
             comparison = _comparison(found, worktree)
-        _warn_of_other_files(comparison, worktree)
         traces = _keep(found, output or start, args) if found.first_bad else []
         _report(args, found, comparison, traces, bisector.most_bytes)
     return 0 if found.first_bad else 1
@@ -158,7 +157,8 @@ def _ends(folder: Path, args: argparse.Namespace) -> tuple[Commit, Commit]:
         raise CommandError(f"{args.good} is no ancestor of {args.bad}: give the older commit first")
     count = int(run_git(folder, "rev-list", "--count", f"{good.hash}..{bad.hash}"))
     runs = 2 + max(count - 1, 0).bit_length()
-    say(f"peakline: {count} commits after {args.good}, about {runs} runs")
+    commits = "1 commit" if count == 1 else f"{count} commits"
+    say(f"peakline: {commits} after {args.good}, about {runs} runs")
     return good, bad
 
 
@@ -166,6 +166,7 @@ def _runner(
     args: argparse.Namespace, worktree: Worktree, folder: Path, show: Callable[[str], None]
 ) -> Callable[[Commit], Measured]:
     options = TryOptions(run_options_of(args))
+    ran: list[Commit] = []
 
     def run_commit(commit: Commit) -> Measured:
         from peakline.runs.outlines import store_sources_of
@@ -180,6 +181,9 @@ def _runner(
         except FileNotFoundError as error:
             words = [str(error)]
             return Measured(127, False, None, None, None, None, 0, [], words, 0.0, None)
+        if not ran:
+            _warn_of_other_files(measured, worktree)
+        ran.append(commit)
         return measured
 
     return run_commit
@@ -197,11 +201,16 @@ def _comparison(found: Bisection, worktree: Worktree) -> Comparison | None:
     return compare(*sides)
 
 
-def _warn_of_other_files(comparison: Comparison | None, worktree: Worktree) -> None:
-    rows = comparison.rows if comparison else ()
-    own = [row.at.file for row in rows if row.at.is_line_of_file]
-    outside = next((one for one in own if Path(one).is_relative_to(worktree.root)), "")
-    if outside and not worktree.path.is_relative_to(worktree.root):
+def _warn_of_other_files(measured: Measured, worktree: Worktree) -> None:
+    """Warn if the first run used code of the user's checkout: every commit would run the same."""
+    from peakline.recording import Recording
+
+    if measured.trace is None or worktree.path.is_relative_to(worktree.root):
+        return
+    rows = Recording(measured.trace).report("stats", top=0)
+    files = [row.location.file for row in rows if row.location]
+    outside = next((one for one in files if Path(one).is_relative_to(worktree.root)), "")
+    if outside:
         say(
             f"peakline: {outside} is of your checkout, not of the commits: a package that is"
             " installed in place? Set PYTHONPATH to its folder, such as PYTHONPATH=src"
