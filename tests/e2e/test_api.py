@@ -147,6 +147,12 @@ def test_check_and_ranks_refuse_what_they_cannot_judge(run: Run, tmp_path: Path)
         peakline.check(recording)
     with pytest.raises(ValueError, match="no phase is called 'none'"):
         peakline.check(recording, max_phase_bytes={"none": 1})
+    limits = tmp_path / "limits.toml"
+    limits.write_text('peak = "1GB"\n[phase]\nforward = 1\n')
+    assert [one.holds for one in peakline.check(recording, limits=limits)] == [True, False]
+    limits.write_text("peek = 1\n")
+    with pytest.raises(ValueError, match="limits.toml:1: 'peek' is no limit; did you mean peak"):
+        peakline.check(recording, limits=limits)
     [over] = peakline.check(recording, max_peak_bytes=1)
     assert not over.holds
     assert over.blamed[0].line > 0
