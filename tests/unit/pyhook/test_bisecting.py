@@ -6,6 +6,7 @@ import random
 import subprocess
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -40,7 +41,8 @@ def line(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
 
 def measured(status: int, peak: int) -> Measured:
     trace = None if status else Path("run.peak")
-    return Measured(status, False, peak, peak, None, None, 0, [], ["why"], 0.0, trace)
+    words = ["why"]
+    return Measured(status, False, peak, peak, None, None, 0, "", [], words, 0.0, trace)
 
 
 def searched(
@@ -141,8 +143,7 @@ def test_running_out_of_memory_is_bad(
     def run(one: Commit) -> Measured:
         if int(one.subject) < 7:
             return measured(0, 5)
-        path = Path("run.peak")
-        return Measured(1, True, 9, 9, None, None, 0, [], ["OutOfMemoryError"], 0.0, path)
+        return replace(measured(0, 9), status=1, out_of_memory=True)
 
     found, _ = searched(folder, (commits[0], commits[-1]), run)
     assert found.first_bad is not None
