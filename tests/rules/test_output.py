@@ -35,6 +35,7 @@ EXCEPTIONS = {
     "commands/check.py: write_bytes": "JUnit, whose texts are printable: gate.junit_of",
     "commands/check.py: write_text": "written.text_of escapes names as TOML does",
     "pages/making.py: write_bytes": "the page, whose script shows names as text",
+    "launch/host_memory.py: open": "numbers, and names by printable()",
     "attaching/in_program.py: json.dumps": "an answer to attach, which prints it with say()",
     "attaching/in_program.py: open": "the same",
     "attaching/requests.py: write_text": "our own script, and json_text()",

@@ -25,6 +25,7 @@ from peakline.commands.running.misplaced_options import (
 from peakline.commands.running.run_arguments import add_arguments as add_arguments
 from peakline.commands.running.run_arguments import options_of, problem_of_words
 from peakline.launch.disk_saving import DiskSaving
+from peakline.launch.host_memory import HostMemory
 from peakline.launch.options import RunOptions
 from peakline.launch.ranks import Job
 from peakline.launch.run_end import RunEnd, file_identity, kernel_kills, read_notes
@@ -100,7 +101,8 @@ def run_and_report(options: RunOptions, plan: Plan, misplaced_words: Sequence[st
         ):
             kills = kernel_kills()
             reports = SignalReports(notes) if options.report_on_signal else None
-            with reports or nullcontext(), DiskSaving() if plan.recorded else nullcontext():
+            saving = DiskSaving() if plan.recorded else nullcontext()
+            with reports or nullcontext(), saving, HostMemory() as host:
                 says_where = plan.recorded and not options.quiet
                 status = execute(plan, says_where=says_where, reports=reports)
         kills = kernel_kills() - kills
@@ -114,7 +116,11 @@ def run_and_report(options: RunOptions, plan: Plan, misplaced_words: Sequence[st
             options.waited_steps,
             misplaced_words,
             plan.has_torch,
+            host.who_grew() if kills else "",
         )
+    if options.host:
+        with failing_alone("the host memory of this run was not written"):
+            host.write(Path(options.host))
     for text in end.messages():
         say(f"peakline: {text}")
     if plan.recorded:

@@ -59,6 +59,7 @@ class RunOptions:
     no_source: bool = False
     report_on_signal: bool = False
     html: bool = False
+    host: str = ""
     quiet: int = 0
     top: int = 10
 
@@ -108,6 +109,8 @@ def _problem_of_program(options: RunOptions) -> str:
 def _problem_of_recording(options: RunOptions) -> str:
     if options.mode and not re.fullmatch("0?[0246]{3}", options.mode):
         return f"--mode: '{options.mode}' is no mode of a file that is read: 0640, 0644"
+    if options.host and (problem := problem_of_output(options.host, force=True)):
+        return problem.replace("with -o", "with --host")
     if options.is_recorded:
         if problem := problem_of_output(options.output, force=options.force):
             return problem

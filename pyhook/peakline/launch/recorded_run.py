@@ -20,7 +20,7 @@ from peakline.launch.trace_files import find_traces, room_for
 from peakline.recording import Recording
 
 # They choose what `peakline run` prints and writes beside the recording.
-_OF_THE_COMMAND = {"html", "quiet", "top", "report_on_signal"}
+_OF_THE_COMMAND = {"html", "host", "quiet", "top", "report_on_signal"}
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ class RunEnd:
     waited_steps: int = 0
     misplaced: Sequence[str] = ()
     has_torch: bool = True
+    who_grew: str = ""  # of the host's memory; see HostMemory
 
     def how(self) -> str:
         """Return a sentence such as "the program ended with status 1"."""
@@ -42,7 +43,7 @@ class RunEnd:
             which = "it" if self.status == -signal.SIGKILL else "one of its processes"
             return (
                 f"host memory ran out, not the device's: the kernel's out-of-memory killer ended"
-                f" {which}"
+                f" {which}{self.who_grew and f': {self.who_grew}'}"
             )
         if self.status == -signal.SIGKILL:
             return (

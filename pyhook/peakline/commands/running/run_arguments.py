@@ -134,6 +134,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         " if peakline run receives it, for all ranks. The program continues",
     )
     parser.add_argument(
+        "--host",
+        default="",
+        metavar="FILE.csv",
+        help="Also write the resident host memory of every process of the run over time, once a"
+        " second, as CSV",
+    )
+    parser.add_argument(
         "--html", action="store_true", help="Also write the page of peakline html, beside the trace"
     )
     parser.add_argument(
@@ -168,7 +175,7 @@ def options_of(args: argparse.Namespace) -> RunOptions:
     names = (
         "python output force simulate device_group world assume max_value_reads allow_writes"
         " blank_weights steps hold backend stacks frees cpu keep mode no_command no_source"
-        " report_on_signal html quiet top"
+        " report_on_signal html host quiet top"
     )
     return RunOptions(
         program=program,

@@ -1,0 +1,83 @@
+"""Host memory of the processes of a run; the kernel's own VmHWM is the oracle."""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from peakline.launch import host_memory
+from peakline.launch.host_memory import HostMemory, limit_of_container
+from peakline.launch.options import RunOptions, problem_of
+from peakline.launch.run_end import RunEnd
+
+# A parent that stays as it is, and a forked child that grows; it prints its VmHWM in kB.
+PROGRAM = """
+import os, re, time
+held = []
+if os.fork() == 0:
+    time.sleep(0.5)
+    for _ in range(6):
+        held.append(bytearray(os.urandom(1 << 20)) * 16)
+        time.sleep(0.1)
+    print(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1], flush=True)
+    time.sleep(0.3)
+    os._exit(0)
+os.wait()
+"""
+
+
+@pytest.fixture(scope="module")
+def followed() -> tuple[HostMemory, int]:
+    with HostMemory(interval=0.02) as host:
+        run = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, check=True)
+    return host, int(run.stdout) * 1024
+
+
+def test_the_child_that_grew_is_named_with_its_bytes(followed: tuple[HostMemory, int]) -> None:
+    host, most = followed
+    found = max(host.processes.values(), key=lambda one: one.growth())
+    assert max(one.resident for one in found.samples) == pytest.approx(most, rel=0.02)
+    assert found.growth() == pytest.approx(6 * 16 << 20, rel=0.2)
+    assert host.who_grew().startswith(f"process {found.pid} ({Path(sys.executable).name}) grew by ")
+    end = RunEnd(-9, False, ["train.py"], kernel_kills=1, who_grew=host.who_grew())
+    assert f"killer ended it: process {found.pid} (" in end.how()
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_the_program() -> None:
+    problem = problem_of(RunOptions(program=["-c", "0"], host="/dev/full"))
+    assert problem == "/dev/full is no regular file: name another file with --host"
+
+
+def test_the_table_has_every_process_over_time(
+    followed: tuple[HostMemory, int], tmp_path: Path
+) -> None:
+    host, _ = followed
+    host.write(tmp_path / "host.csv")
+    rows = list(csv.DictReader((tmp_path / "host.csv").open()))
+    assert len({row["pid"] for row in rows}) == 2
+    seconds = [float(row["seconds"]) for row in rows]
+    assert seconds == sorted(seconds)
+    assert all(int(row["resident_bytes"]) >= int(row["shared_bytes"]) > 0 for row in rows)
+
+
+def test_a_long_run_keeps_few_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_memory, "_MOST_SAMPLES", 16)
+    with HostMemory(interval=0.002) as host, subprocess.Popen(["sleep", "1"]):
+        time.sleep(0.8)
+    [process] = host.processes.values()
+    assert len(process.samples) <= 17
+    assert process.samples[-1].seconds - process.samples[0].seconds > 0.3
+
+
+def test_the_limit_of_the_container_is_the_kernels(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    limit = tmp_path / "memory.max"
+    monkeypatch.setattr(host_memory, "_LIMITS", (tmp_path / "missing", limit))
+    for text, found in (("max\n", None), (f"{1 << 30}\n", 1 << 30), (f"{1 << 62}\n", None)):
+        limit.write_text(text)
+        assert limit_of_container() == found
