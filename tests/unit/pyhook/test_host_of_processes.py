@@ -32,7 +32,8 @@ os.wait()
 
 @pytest.fixture(scope="module")
 def followed() -> tuple[HostMemory, int]:
-    with HostMemory(interval=0.02) as host:
+    with pytest.MonkeyPatch.context() as patch, HostMemory(interval=0.02) as host:
+        patch.setattr(host_memory, "_WORK_SHARE", 1.0)
         run = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, check=True)
     return host, int(run.stdout) * 1024
 
@@ -66,8 +67,9 @@ def test_the_table_has_every_process_over_time(
 
 def test_a_long_run_keeps_few_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host_memory, "_MOST_SAMPLES", 16)
-    with HostMemory(interval=0.002) as host, subprocess.Popen(["sleep", "1"]):
-        time.sleep(0.8)
+    monkeypatch.setattr(host_memory, "_WORK_SHARE", 1.0)
+    with HostMemory(interval=0.002) as host, subprocess.Popen(["sleep", "2"]):
+        time.sleep(1.5)
     [process] = host.processes.values()
     assert len(process.samples) <= 17
     assert process.samples[-1].seconds - process.samples[0].seconds > 0.3
