@@ -70,6 +70,8 @@ void peakline_end_recorded_steps();
 
 // Returns 0 or an errno. replace: an existing file may be replaced.
 int32_t peakline_open_trace(const char* path, int32_t replace);
+// The path that a template gives in this process, see preload/options/trace_name.h. 0: no room.
+int32_t peakline_expand_trace_name(const char* name_template, char* path, size_t room);
 void peakline_close_trace();
 int32_t peakline_has_trace();
 // Path of the open trace, "" without one.
@@ -242,6 +244,9 @@ size_t peakline_read_file(const char* path, void* bytes, size_t room);
 
 // Peak or present level of a device in bytes; measure: 0 allocated, 1 requested.
 uint64_t peakline_device_bytes(uint32_t device, uint32_t measure, int32_t peak);
+// The highest level of all GPUs together since the last call, or since the trace was opened; 0
+// without an open trace.
+uint64_t peakline_take_peak_bytes();
 
 // Simulated devices only: reports the results of the operator that ends now, live tensors given by
 // TensorImpl. Only those with blocks made since peakline_block_count() was `first_block` are kept.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include <sys/mman.h>
 
@@ -158,6 +159,19 @@ uint64_t Recorder::peak_bytes(uint32_t device, Measure measure) {
 uint64_t Recorder::level_bytes(uint32_t device, Measure measure) {
     const LockGuard guard(lock_);
     return device < format::kDeviceCount ? devices_[device].tracker(measure).level_bytes() : 0;
+}
+
+uint64_t Recorder::take_peak_bytes(PeakReader reader) {
+    const LockGuard guard(lock_);
+    return writer_.is_open() ? take_peak_bytes_locked(reader) : 0;
+}
+
+uint64_t Recorder::take_peak_bytes_locked(PeakReader reader) {
+    const uint64_t peak_bytes = writer_.take_peak_bytes();
+    for (uint64_t& untaken : untaken_peaks_) {
+        untaken = std::max(untaken, peak_bytes);
+    }
+    return std::exchange(untaken_peaks_[static_cast<size_t>(reader)], 0);
 }
 
 void Recorder::check_writer_slow() {

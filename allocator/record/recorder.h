@@ -177,6 +177,10 @@ public:
     // Levels now and peak of one device, or 0 for an unknown device.
     uint64_t peak_bytes(uint32_t device, format::Measure measure);
     uint64_t level_bytes(uint32_t device, format::Measure measure);
+    // The highest level of all GPUs together since the same reader's last call, or since the trace
+    // was opened. 0 without an open trace. Changes no peak.
+    enum class PeakReader : uint8_t { kStepHistory, kProgram };
+    uint64_t take_peak_bytes(PeakReader reader);
 
     // ---- the trace: recorder_trace.cpp ----
 
@@ -303,6 +307,7 @@ private:
     // Every view counts from this moment: its level is the first candidate for its peak.
     // `tick`: of the mark for it in the trace.
     void start_views(uint64_t tick);
+    uint64_t take_peak_bytes_locked(PeakReader reader);
     void put_tracing_started(uint64_t tick);
     void reset_views();
     void check_writer() {
@@ -360,6 +365,7 @@ private:
     // For a bounded trace.
     StepHistory steps_;
     RefusalHistory refusals_;
+    uint64_t untaken_peaks_[2] = {};  // by PeakReader: the part that another reader took first
     StackTable table_;
     FileTarget file_;
     RecorderCounters counters_{};

@@ -83,8 +83,8 @@ void Recorder::record_step(StepAction action) {
 }
 
 void Recorder::end_step() {
-    steps_.end_step({clock_.now_tick(), next_ordinal_, live_bytes_, writer_.take_peak_bytes()},
-                    live_set_);
+    const uint64_t peak_bytes = take_peak_bytes_locked(PeakReader::kStepHistory);
+    steps_.end_step({clock_.now_tick(), next_ordinal_, live_bytes_, peak_bytes}, live_set_);
 }
 
 void Recorder::record_scope_caller(uint32_t context) {

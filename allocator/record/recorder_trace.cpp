@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
 
 #include <sys/random.h>
 #include <unistd.h>
@@ -73,6 +74,7 @@ int Recorder::open_trace(const TraceOptions& options) {
         return writer_.error();
     }
     had_trace_ = true;
+    std::fill(std::begin(untaken_peaks_), std::end(untaken_peaks_), 0);
     holder_searches_ = holder_count_ = 0;
     predictor_.forget();
     reset_views();

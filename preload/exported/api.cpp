@@ -23,6 +23,7 @@
 #include "preload/options/messages.h"
 #include "preload/options/option_words.h"
 #include "preload/options/rank_info.h"
+#include "preload/options/trace_name.h"
 #include "preload/peakline_api.h"
 #include "preload/regions/open_regions.h"
 
@@ -84,6 +85,14 @@ PEAKLINE_EXPORT int32_t peakline_open_trace(const char* path, int32_t replace) {
         peakline::preload::record_segments(segments);
     }
     return error;
+}
+
+PEAKLINE_EXPORT int32_t peakline_expand_trace_name(const char* name_template,
+                                                   char* path,
+                                                   size_t room) {
+    peakline::preload::ProcessNames names{};
+    peakline::preload::read_process_names(&names, installed().options.run_id);
+    return peakline::preload::expand_trace_name(name_template, names, path, room) ? 1 : 0;
 }
 
 PEAKLINE_EXPORT void peakline_close_trace() {
@@ -163,6 +172,10 @@ PEAKLINE_EXPORT uint64_t peakline_device_bytes(uint32_t device, uint32_t measure
     const auto which = static_cast<peakline::format::Measure>(measure);
     Recorder& recorder = Recorder::instance();
     return peak != 0 ? recorder.peak_bytes(device, which) : recorder.level_bytes(device, which);
+}
+
+PEAKLINE_EXPORT uint64_t peakline_take_peak_bytes() {
+    return Recorder::instance().take_peak_bytes(Recorder::PeakReader::kProgram);
 }
 
 PEAKLINE_EXPORT const char* peakline_option_word(const char* option, size_t index) {

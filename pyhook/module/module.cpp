@@ -93,6 +93,19 @@ PyObject* open_trace(PyObject*, PyObject* arguments) {
     Py_RETURN_NONE;
 }
 
+PyObject* expand_trace_name(PyObject*, PyObject* arguments) {
+    const char* name_template = nullptr;
+    char path[4096];
+    if (!PyArg_ParseTuple(arguments, "s", &name_template)) {
+        return nullptr;
+    }
+    if (peakline_expand_trace_name(name_template, path, sizeof path) == 0) {
+        PyErr_SetString(PyExc_ValueError, "the name is too long");
+        return nullptr;
+    }
+    return PyUnicode_DecodeFSDefault(path);
+}
+
 PyObject* close_trace(PyObject*, PyObject*) {
     peakline_close_trace();
     Py_RETURN_NONE;
@@ -167,6 +180,10 @@ PyObject* device_bytes(PyObject*, PyObject* arguments) {
         return nullptr;
     }
     return PyLong_FromUnsignedLongLong(peakline_device_bytes(device, measure, peak));
+}
+
+PyObject* take_peak_bytes(PyObject*, PyObject*) {
+    return PyLong_FromUnsignedLongLong(peakline_take_peak_bytes());
 }
 
 // ---- objects of the program: for torch_objects/ -----------------------------------------------
@@ -409,10 +426,12 @@ PyMethodDef g_methods[] = {
     {"mark", mark, METH_VARARGS, "Write a mark (kind, name or None)."},
     {"open_trace", open_trace, METH_VARARGS, "Open a trace file (path, replace)."},
     {"close_trace", close_trace, METH_NOARGS, "Close the trace file."},
+    {"expand_trace_name", expand_trace_name, METH_VARARGS, "Path that a template gives here."},
     {"trace_path", trace_path, METH_NOARGS, "Path of the open trace, or ''."},
     {"summary_trace", summary_trace, METH_NOARGS, "A trace with the live sets at peak and now."},
     {"status", status, METH_NOARGS, "Counters and state of the recorder."},
     {"device_bytes", device_bytes, METH_VARARGS, "Bytes of a device (device, measure, peak)."},
+    {"take_peak_bytes", take_peak_bytes, METH_NOARGS, "Peak of all GPUs since the last call."},
     {"watch_methods", watch_methods, METH_VARARGS, "Add `self` of these code objects to stacks."},
     {"own_instance", own_instance, METH_NOARGS, "Address of the innermost watched `self`."},
     {"name_instance", name_instance, METH_VARARGS, "Name an object (object, class, root, path)."},
