@@ -12,7 +12,7 @@ EXTENSIONS = ("_recorder", "_report")
 LAYERS = (
     *("base", "text", "builds", "api", "recording", "differences", "runs", "launch", "attaching"),
     *("trials", "terminal", "pages", "imports", "monitor", "exports", "compat", "assistants"),
-    *("fleet", "pytest_plugin", "commands"),
+    *("fleet", "pytest_plugin", "integrations", "commands"),
 )
 # Names of `peakline` itself come from these; only layers above may use them.
 FACADE = "recording"

@@ -51,6 +51,13 @@ def device_count() -> int:
     return int(torch.cuda.device_count())
 
 
+def reserved_bytes() -> int:
+    """Return the bytes of torch's segments on all devices now."""
+    import torch
+
+    return sum(torch.cuda.memory_reserved(one) for one in range(torch.cuda.device_count()))
+
+
 @dataclass(frozen=True)
 class Held:
     """Memory that torch's allocator holds now, in the form that ``peakline._recorder.adopt`` takes.
