@@ -75,6 +75,16 @@ void LayerInputs::see_outside(const RunBlock& block) {
         {block.ordinal, block.facts.alloc_event, block.facts.free_event, block.bytes});
 }
 
+bool LayerInputs::lives_in(const PassBlock& block, size_t pass) const {
+    // The number after the last pass is that of all later blocks. Without passes it is 1: a program
+    // may run its model within optimizer.step(closure).
+    if (pass == 0 || pass > run_.passes.size()) {
+        return false;
+    }
+    const PhaseInterval& interval = *run_.passes[pass - 1];
+    return block.alloc_event < interval.end_event && block.free_event > interval.begin_event;
+}
+
 std::optional<PassBlock> LayerInputs::block_at(const Source& source,
                                                uint64_t ordinal,
                                                size_t pass) const {
@@ -87,9 +97,7 @@ std::optional<PassBlock> LayerInputs::block_at(const Source& source,
     }
     // A block that lives through the passes: a buffer, or data that is used again.
     const PassBlock& first = named_.at(ordinal);
-    const bool is_alive = first.alloc_event < run_.passes[pass - 1]->end_event &&
-                          first.free_event > run_.passes[pass - 1]->begin_event;
-    if (is_alive) {
+    if (lives_in(first, pass)) {
         return first;
     }
     const auto of_operator = of_operators_.find({pass, source.module, source.op});

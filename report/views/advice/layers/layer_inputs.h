@@ -57,6 +57,7 @@ private:
     };
 
     size_t pass_of(uint64_t event) const;
+    bool lives_in(const PassBlock& block, size_t pass) const;
     std::optional<PassBlock> block_at(const Source& source, uint64_t ordinal, size_t pass) const;
     void resolve(size_t pass) const;
 
