@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -61,18 +61,23 @@ def shortened(size: int) -> float:
     return struct.unpack("f", struct.pack("f", size))[0]
 
 
-def check_figures(logs: list[dict[str, Any]], counted: list[dict[str, int]]) -> None:
+def check_figures(
+    logs: list[dict[str, Any]],
+    counted: list[dict[str, int]],
+    written: Callable[[float], float] = float,
+) -> None:
     """What was logged at each step is what torch counted since the log before."""
     assert len({one["peak_bytes"] for one in counted}) > 1  # peaks came and went
     assert len(logs) == len(counted)
     for log, of_torch in zip(map(ours, logs), counted, strict=True):
-        assert {name: log[name] for name in COUNTED} == {name: of_torch[name] for name in COUNTED}
+        for name in COUNTED:
+            assert log[name] == written(of_torch[name])
     held = [one["held_bytes"] for one in counted]
     steps = [one["step"] for one in counted]
     for i, log in enumerate(map(ours, logs)):
         growth = log.get("growth_bytes_per_step")
         expected = (held[i] - held[i - 1]) / (steps[i] - steps[i - 1]) if i else None
-        assert growth == expected
+        assert growth == (None if expected is None else written(expected))
 
 
 def check_lines(lab: Lab, log: dict[str, Any], trace: Path) -> None:
@@ -95,6 +100,15 @@ def check_page(run: Run, trace: Path) -> None:
     assert f"the page of the training is {page}" in run.stderr
 
 
+def check_phases(lab: Lab, trace: Path, *names: str) -> None:
+    named = json.loads(lab.report("phases", trace, "--json"))
+    assert named["step_source"] == "marks"
+    assert set(names) <= {one["name"] for one in named["named"]}
+    steps = [one["name"] for one in named["steps"]]
+    assert steps == [f"step {number}" for number in range(1, len(steps) + 1)]
+    assert len(steps) > 4
+
+
 class TestTransformers:
     """transformers' Trainer."""
 
@@ -115,6 +129,39 @@ class TestTransformers:
         for name in COUNTED:
             logged = said["logged"][f"train/{PREFIX}{name}"]
             assert logged == [[one["step"], shortened(one[name])] for one in said["counted"]]
-        named = lab.peakline("phases", str(trace)).stdout
-        assert "epoch 1" in named
-        assert "epoch 2" in named
+        check_phases(lab, trace, "epoch 1", "epoch 2")
+
+
+@pytest.mark.parametrize("package", ["lightning", "pytorch_lightning"])
+def test_lightning_logs_figures_lines_page_and_phases(lab: Lab, trained: Any, package: str) -> None:
+    pytest.importorskip(package, reason=f"pip install {package}")
+    source = documented("lightning")
+    if package != "lightning":
+        source = source.replace("lightning.pytorch", "pytorch_lightning")
+    run = trained("lightning", source=source).run(recorded=package != "lightning")
+    said = said_by(run)
+    history = [one for one in said["history"] if ours(one)]
+    check_figures(history, said["counted"])
+    steps = [one["step"] for one in history]
+    assert steps == [one["step"] for one in said["history"] if "loss" in one]
+    assert steps == [one["step"] for one in said["counted"]]
+    [trace] = run.traces
+    check_lines(lab, history[-1], trace)
+    check_page(run, trace)
+    check_phases(lab, trace, "epoch 1", "epoch 2")
+
+
+def test_accelerate_logs_figures_lines_and_page(lab: Lab, trained: Any) -> None:
+    pytest.importorskip("accelerate", reason="pip install accelerate")
+    run = trained("accelerate").run(recorded=False)
+    said = said_by(run)
+    steps = [one["step"] for one in said["counted"]]
+    history: list[dict[str, Any]] = [{} for _ in steps]
+    for tag, scalars in said["logged"].items():
+        for step, value in scalars:
+            history[steps.index(step)][tag] = value
+    assert all("loss" in log for log in history)
+    check_figures(history, said["counted"], shortened)
+    [trace] = run.traces
+    check_lines(lab, history[-1], trace)
+    check_page(run, trace)

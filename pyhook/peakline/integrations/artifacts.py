@@ -21,10 +21,10 @@ def in_wandb(run: Any) -> Callable[[Path], None]:
     return store
 
 
-def in_mlflow(log_artifact: Callable[..., object]) -> Callable[[Path], None]:
-    """Return a function that stores a page with MLflow's `log_artifact`."""
+def in_mlflow(client: Any, run_id: str) -> Callable[[Path], None]:
+    """Return a function that stores a page in a run of MLflow, given its `MlflowClient`."""
 
     def store(page: Path) -> None:
-        log_artifact(str(page), artifact_path=FOLDER)
+        client.log_artifact(run_id, str(page), FOLDER)
 
     return store

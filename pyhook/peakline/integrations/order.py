@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-_CALLERS = 5  # frames to look at
+_CALLERS = 7  # frames to look at
 
 
 def owner_of(item: object, name: str) -> Any:
@@ -26,7 +26,10 @@ def owner_of(item: object, name: str) -> Any:
     return None
 
 
-def put_first(item: object, listed: list[Any]) -> None:
-    """Move an item to the front, also while a caller goes through the list."""
-    at = next(i for i, one in enumerate(listed) if one is item)
-    listed.insert(0, listed.pop(at))
+def put_first_in(item: object, name: str) -> None:
+    """Move an item to the front of that list, also while a caller goes through the list."""
+    owner = owner_of(item, name)
+    if owner is not None:
+        listed = getattr(owner, name)
+        at = next(i for i, one in enumerate(listed) if one is item)
+        listed.insert(0, listed.pop(at))

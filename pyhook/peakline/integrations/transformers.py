@@ -8,7 +8,7 @@ from typing import Any
 from transformers import TrainerCallback
 
 from peakline.integrations import artifacts
-from peakline.integrations.order import owner_of, put_first
+from peakline.integrations.order import put_first_in
 from peakline.integrations.watch import KeepPage, Watch
 
 
@@ -66,13 +66,12 @@ class PeaklineCallback(TrainerCallback):  # type: ignore[misc]
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Write the page, and store it in W&B or MLflow if the Trainer logs there."""
-        is_main = state.is_world_process_zero
-        self._watch.end_training(is_main=is_main, keep=_stores(args.report_to) if is_main else ())
+        self._watch.end_training(
+            is_main=state.is_world_process_zero, stores=lambda: _stores(args.report_to)
+        )
 
     def _get_first(self) -> None:
-        handler = owner_of(self, "callbacks")
-        if handler is not None:
-            put_first(self, handler.callbacks)
+        self._watch.harmless(lambda: put_first_in(self, "callbacks"), None)
 
 
 def _stores(report_to: list[str]) -> list[KeepPage]:
@@ -80,6 +79,7 @@ def _stores(report_to: list[str]) -> list[KeepPage]:
     wandb, mlflow = sys.modules.get("wandb"), sys.modules.get("mlflow")
     if "wandb" in report_to and wandb is not None and wandb.run is not None:
         found.append(artifacts.in_wandb(wandb.run))
-    if "mlflow" in report_to and mlflow is not None and mlflow.active_run() is not None:
-        found.append(artifacts.in_mlflow(mlflow.log_artifact))
+    run = mlflow.active_run() if "mlflow" in report_to and mlflow is not None else None
+    if mlflow is not None and run is not None:
+        found.append(artifacts.in_mlflow(mlflow.MlflowClient(), run.info.run_id))
     return found

@@ -7,6 +7,8 @@ training.
 from __future__ import annotations
 
 import contextlib
+import subprocess
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
@@ -19,6 +21,10 @@ from peakline.integrations.recording import ProcessRecording
 
 Result = TypeVar("Result")
 KeepPage = Callable[[Path], None]  # stores the page where a logger keeps files
+
+
+def _nowhere() -> Iterable[KeepPage]:
+    return ()
 
 
 class Watch:
@@ -37,45 +43,53 @@ class Watch:
         self._recording = ProcessRecording(output)
         self._figures = Figures(lines)
         self._wants_page = page
-        self._phases = contextlib.ExitStack()
+        self._phases: list[contextlib.ExitStack] = []
 
     def begin(self) -> None:
         """Make sure that the process is recorded; say why if that is impossible."""
-        self._harmless(self._begin, None)
+        self.harmless(self._begin, None)
 
     def begin_training(self) -> None:
         """Count peaks from here."""
         self.begin()
-        self._harmless(self._figures.restart, None)
+        self.harmless(self._figures.restart, None)
 
     def begin_phase(self, name: str) -> None:
         """Begin a named part of the training, such as an epoch."""
-        self._harmless(lambda: self._phases.enter_context(tracing.phase(name)), None)
+        self.harmless(lambda: self._begin_phase(name), None)
+
+    def end_phase(self) -> None:
+        """End the part that began last."""
+        self.harmless(self._end_phase, None)
 
     def end_phases(self) -> None:
         """End all parts that have begun."""
-        self._harmless(self._phases.close, None)
+        while self._phases:
+            self.end_phase()
 
     def begin_step(self, number: int) -> None:
         """Mark the beginning of a step."""
-        self._harmless(lambda: tracing.step(f"step {number}"), None)
+        self.harmless(lambda: tracing.step(f"step {number}"), None)
 
     def figures(self, step: int) -> dict[str, float]:
         """Return the figures at the end of a step, as names and numbers."""
         none: dict[str, float] = {}
-        return self._harmless(lambda: self._figures.read(step), none)
+        return self.harmless(lambda: self._figures.read(step), none)
 
-    def end_training(self, *, is_main: bool = True, keep: Iterable[KeepPage] = ()) -> None:
+    def end_training(
+        self, *, is_main: bool = True, stores: Callable[[], Iterable[KeepPage]] = _nowhere
+    ) -> None:
         """End the recording if it began here, and write the page.
 
         Args:
             is_main: this process logs for all ranks: it writes the page of its own trace.
-            keep: functions that store the page in the trainer's loggers.
+            stores: returns functions that store the page in the trainer's loggers.
         """
         self.end_phases()
-        self._harmless(lambda: self._end(is_main, keep), None)
+        self.harmless(lambda: self._end(is_main, stores), None)
 
-    def _harmless(self, work: Callable[[], Result], default: Result) -> Result:
+    def harmless(self, work: Callable[[], Result], default: Result) -> Result:
+        """Return what `work` does for the watching; the default if it fails or has failed."""
         if self._is_off:
             return default
         try:
@@ -93,26 +107,47 @@ class Watch:
             self._is_off = True
             logger().warning("nothing is recorded: %s", why_not)
 
-    def _end(self, is_main: bool, keep: Iterable[KeepPage]) -> None:
+    def _begin_phase(self, name: str) -> None:
+        opened = contextlib.ExitStack()
+        opened.enter_context(tracing.phase(name))
+        self._phases.append(opened)
+
+    def _end_phase(self) -> None:
+        if self._phases:
+            self._phases.pop().close()
+
+    def _end(self, is_main: bool, stores: Callable[[], Iterable[KeepPage]]) -> None:
         trace = self._recording.end()
         if not is_main:
             return
         if trace is None:
             logger().warning("the training allocated no GPU memory that is recorded")
         elif self._wants_page:
-            _write_page(trace, keep)
+            _write_page(trace, stores)
         else:
             logger().info("recorded to %s", trace)
 
 
-def _write_page(trace: Path, keep: Iterable[KeepPage]) -> None:
+def _write_page(trace: Path, stores: Callable[[], Iterable[KeepPage]]) -> None:
     from peakline.base.files import trace_stem
-    from peakline.pages.making import make_file
-    from peakline.pages.options import PageOptions
 
     # Another name than that of `peakline run --html`, whose page is of the whole run.
     page = trace.with_name(f"{trace_stem(trace)}.training.html")
-    make_file(PageOptions([str(trace)], str(page), force=True))
+    if problem := _problem_of_page(trace, page):
+        logger().warning("recorded to %s; its page is missing: %s", trace, problem)
+        return
     logger().info("recorded to %s; the page of the training is %s", trace, page)
-    for store in keep:
+    for store in stores():
         store(page)
+
+
+def _problem_of_page(trace: Path, page: Path) -> str:
+    """Write the page, and return what went wrong. A process of its own needs none of our memory."""
+    command = [sys.executable, "-m", "peakline", "html", str(trace), "-o", str(page), "--force"]
+    made = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    if made.returncode == 0:
+        return ""
+    last = made.stderr.strip().rpartition("\n")[2]
+    return last.removeprefix("peakline: ") or f"peakline html ended with status {made.returncode}"

@@ -4,6 +4,7 @@ Arguments: the trainer, the program. Writes said.json: what was counted, and wha
 logger has.
 """
 
+import csv
 import json
 import sys
 from pathlib import Path
@@ -75,8 +76,61 @@ def with_transformers(before, after, path, counters):
     }
 
 
-STARTS = {"transformers": "trainer.train()"}
-RUNS = {"transformers": with_transformers}
+def with_lightning(before, after, path, counters):
+    names = {"__name__": "__main__"}
+    run(before, path, names)
+
+    class Counting(names["pl"].Callback):
+        def on_fit_start(self, trainer, module):
+            counters.begin()
+
+        def on_train_batch_start(self, trainer, module, batch, index):
+            counters.disturb(trainer.global_step)
+
+        def on_train_batch_end(self, trainer, module, outputs, batch, index):
+            if trainer.global_step % trainer.log_every_n_steps == 0:
+                counters.count(trainer.global_step - 1)
+
+    names["trainer"].callbacks.append(Counting())
+    run(after, path, names)
+    return {"history": csv_rows("results")}
+
+
+def with_accelerate(before, after, path, counters):
+    from accelerate.tracking import GeneralTracker
+
+    class Counting(GeneralTracker):
+        name, requires_logging_directory, tracker = "counting", False, None
+
+        def log(self, values, step=None, **_):
+            counters.count(step)
+            counters.disturb(step // 4)
+
+    names = {"__name__": "__main__"}
+    run(before, path, names)
+    names["accelerator"].trackers.append(Counting())
+    run(after, path, names)
+    return {"logged": tensorboard_scalars("results")}
+
+
+def csv_rows(folder):
+    [file] = Path(folder).rglob("metrics.csv")
+    with file.open() as lines:
+        return [
+            {key: float(one) for key, one in row.items() if one} for row in csv.DictReader(lines)
+        ]
+
+
+STARTS = {
+    "transformers": "trainer.train()",
+    "lightning": "trainer.fit(",
+    "accelerate": "for step in",
+}
+RUNS = {
+    "transformers": with_transformers,
+    "lightning": with_lightning,
+    "accelerate": with_accelerate,
+}
 
 trainer, path = sys.argv[1:]
 source = Path(path).read_text()
