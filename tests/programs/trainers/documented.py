@@ -69,11 +69,8 @@ def with_transformers(before, after, path, counters):
     run(before, path, names)
     names["trainer"].add_callback(Counting())
     run(after, path, names)
-    logged = names["arguments"].report_to == ["tensorboard"]
-    return {
-        "history": names["trainer"].state.log_history,
-        "logged": tensorboard_scalars("results") if logged else None,
-    }
+    history = names["trainer"].state.log_history
+    return {"history": history, "tensorboard": tensorboard_scalars("results")}
 
 
 def with_lightning(before, after, path, counters):
@@ -93,7 +90,7 @@ def with_lightning(before, after, path, counters):
 
     names["trainer"].callbacks.append(Counting())
     run(after, path, names)
-    return {"history": csv_rows("results")}
+    return {"rows": csv_rows("results")}
 
 
 def with_accelerate(before, after, path, counters):
@@ -103,14 +100,21 @@ def with_accelerate(before, after, path, counters):
         name, requires_logging_directory, tracker = "counting", False, None
 
         def log(self, values, step=None, **_):
-            counters.count(step)
-            counters.disturb(step // 4)
+            if "loss" in values:
+                counters.count(step)
+                counters.disturb(step // 4)
+            else:
+                logs.append(values)
 
+    logs = []
     names = {"__name__": "__main__"}
     run(before, path, names)
-    names["accelerator"].trackers.append(Counting())
+    counting = Counting()
+    names["accelerator"].trackers.append(counting)
+    # The tracker has met the others when they were made.
+    names["accelerator"].get_tracker("peakline")._others.append(counting)
     run(after, path, names)
-    return {"logged": tensorboard_scalars("results")}
+    return {"logs": logs, "tensorboard": tensorboard_scalars("results")}
 
 
 def csv_rows(folder):
