@@ -51,6 +51,7 @@ FIRST = (
     "test_processes",
     "test_fit",
     "test_instructions",
+    "test_trainers",
 )
 _CHOICE = os.environ.get("PEAKLINE_TEST_WARM")  # for all files
 

@@ -13,13 +13,13 @@ import torch
 
 
 class Counters:
-    """What torch counted between the logs. Some steps allocate more, so that peaks differ."""
+    """What torch counted between the logs. Some steps allocate more: peaks rise and fall."""
 
     def __init__(self):
         self.counted = []
 
     def disturb(self, step):
-        torch.empty((step % 3) << 24, device="cuda")
+        torch.empty((step // 2 % 3) << 24, device="cuda")
 
     def begin(self):
         torch.cuda.reset_peak_memory_stats()
@@ -102,7 +102,7 @@ def with_accelerate(before, after, path, counters):
         def log(self, values, step=None, **_):
             if "loss" in values:
                 counters.count(step)
-                counters.disturb(step // 4)
+                counters.disturb((15 - step) // 2)
             else:
                 logs.append(values)
 
@@ -117,6 +117,53 @@ def with_accelerate(before, after, path, counters):
     return {"logs": logs, "tensorboard": tensorboard_scalars("results")}
 
 
+def with_ignite(before, after, path, counters):
+    from ignite.engine import Events
+
+    names = {"__name__": "__main__"}
+    run(before, path, names)
+    trainer = names["trainer"]
+    trainer.add_event_handler(Events.STARTED, lambda _: counters.begin())
+    trainer.add_event_handler(
+        Events.ITERATION_STARTED, lambda engine: counters.disturb(engine.state.iteration - 1)
+    )
+    logs = []
+
+    @trainer.on(names["every"])
+    def count(engine):
+        counters.count(engine.state.iteration)
+        logs.append(dict(engine.state.metrics))
+
+    run(after, path, names)
+    return {"logs": logs, "tensorboard": tensorboard_scalars("results")}
+
+
+def with_composer(before, after, path, counters):
+    names = {"__name__": "__main__"}
+    run(before, path, names)
+    from composer.core import Callback
+
+    class Counting(Callback):
+        def fit_start(self, state, logger):
+            counters.begin()
+
+        def batch_start(self, state, logger):
+            counters.disturb(state.timestamp.batch.value)
+
+        def batch_end(self, state, logger):
+            if state.timestamp.batch.value % 4 == 0:
+                counters.count(state.timestamp.batch.value)
+
+    names["trainer"].state.callbacks.append(Counting())
+    run(after, path, names)
+    logger = names["logger"]
+    logs = {}
+    for name, values in logger.data.items():
+        for timestamp, value in values:
+            logs.setdefault(timestamp.batch.value, {})[name] = value
+    return {"logs": [logs[step] for step in sorted(logs) if "peakline/peak_bytes" in logs[step]]}
+
+
 def csv_rows(folder):
     [file] = Path(folder).rglob("metrics.csv")
     with file.open() as lines:
@@ -129,11 +176,15 @@ STARTS = {
     "transformers": "trainer.train()",
     "lightning": "trainer.fit(",
     "accelerate": "for step in",
+    "ignite": "trainer.run(",
+    "composer": "trainer.fit(",
 }
 RUNS = {
     "transformers": with_transformers,
     "lightning": with_lightning,
     "accelerate": with_accelerate,
+    "ignite": with_ignite,
+    "composer": with_composer,
 }
 
 trainer, path = sys.argv[1:]
