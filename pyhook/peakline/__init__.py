@@ -110,7 +110,7 @@ def __dir__() -> list[str]:
 
 
 def load_ipython_extension(shell: object) -> None:
-    """Add the cell magic ``%%peakline``; called by ``%load_ext peakline``."""
+    """Add the magics ``%%peakline`` and ``%peakline_live``; called by ``%load_ext peakline``."""
     from peakline.pages.notebook import PeaklineMagics
 
     shell.register_magics(PeaklineMagics)  # type: ignore[attr-defined]

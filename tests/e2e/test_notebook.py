@@ -1,4 +1,4 @@
-"""The cell magic: the cell runs as without it, and its page stands below it."""
+"""The magics: a cell runs as without them; its page, or a view of the memory, stands below it."""
 
 from __future__ import annotations
 
@@ -38,3 +38,36 @@ def test_a_cell_shows_its_own_page(lab: Lab) -> None:
     assert not said["wrong_ran"]
     assert "--tab: invalid choice: 'nothing'" in said["usage"]
     assert said["raised"]
+
+
+def test_a_live_view_shows_lines_and_variables_while_cells_run(lab: Lab) -> None:
+    said = lab.once("shows_what_lives.py", recorded=False).said
+    views, held = said["views"], said["held"]
+    first, *updates = views
+    assert (first["during"], first["update"]) == ("view", False)
+    assert all(one["update"] for one in updates)
+    assert "long" in [one["during"] for one in updates[:-1]]  # while the cell ran
+    assert not [one for one in views if one["during"] == "later"]
+    at_end = {one["during"]: one["data"] for one in views}
+    for cell in ("mine", "shown", "long", "fails"):
+        assert f"GPU memory: {size_of(held[cell])} held now" in at_end[cell]["text/plain"]
+    last = at_end["fails"]["text/plain"]
+    assert f"peak {size_of(said['peak'])}" in last
+    rows = [line.split(maxsplit=2) for line in last.splitlines()[1:]]
+    assert ["20.00", "MB", "In [5], line 2 (fails)"] in rows
+    assert ["16.00", "MB", "In [4], line 1"] in rows
+    assert ["12.00", "MB", "_, Out[3]"] in rows
+    assert ["16.00", "MB", "more[0]"] in rows
+    markup = at_end["fails"]["text/html"]
+    assert not re.search("<script|src=|href=", markup)
+    assert "<td>In [4], line 1</td>" in markup
+
+
+def test_holders_have_the_names_of_the_notebook(lab: Lab) -> None:
+    said = lab.once("shows_what_lives.py", recorded=False).said
+    holders = {size >> 20: paths for size, paths in said["holders"]}
+    [inner] = holders[20]
+    assert re.fullmatch(r"inner of fails \(.*:3\), in the traceback of the last exception", inner)
+    assert holders[16] == ["more[0]"]
+    assert "Out[3]" in holders[12]
+    assert not [path for paths in holders.values() for path in paths if "Shell" in path]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from peakline.api import tracing
+from peakline.api.notebook_names import Named, is_notebook, names_for_notebook
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,8 @@ class Holders:
 def holders(*, blocks: int = 20, seconds: float = 2.0) -> Holders:
     """Search now for the objects that keep the largest blocks alive.
 
-    An open trace records the result.
+    An open trace records the result. In a notebook paths are those of its variables: ``x``,
+    ``Out[5]``, ``loss of train (...), in the traceback of the last exception``.
 
     Args:
         blocks: number of largest blocks to explain (parameters, gradients, buffers and optimizer
@@ -72,7 +74,7 @@ def holders(*, blocks: int = 20, seconds: float = 2.0) -> Holders:
                 block_bytes,
                 requested_bytes,
                 device,
-                tuple(Holder(recorder.HOLDER_KINDS[kind], path) for kind, path in paths),
+                _named([(recorder.HOLDER_KINDS[kind], path) for kind, path in paths]),
                 more,
             )
             for address, block_bytes, requested_bytes, device, paths, more in rows
@@ -85,3 +87,8 @@ def holders(*, blocks: int = 20, seconds: float = 2.0) -> Holders:
         seconds=duration_us / 1e6,
         number=number,
     )
+
+
+def _named(holders: list[Named]) -> tuple[Holder, ...]:
+    named = names_for_notebook(holders) if is_notebook() else holders
+    return tuple(Holder(kind, path) for kind, path in named)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PREFIX = "peakline"
 # Characters that TensorBoard, MLflow and W&B all accept; they replace or refuse others.
 _REPLACED = re.compile(r"[^\w./-]+", re.ASCII)
-_NAMES_PER_LINE = 4  # names of lines in the whole run, for each line that is asked for
+_NAMES_PER_LINE = 4  # names of lines in the whole run, for each of `lines`
 _PATH_PARTS = 2  # of a file's path in the name of a line
 _untaken: weakref.WeakKeyDictionary[Figures, int] = weakref.WeakKeyDictionary()
 

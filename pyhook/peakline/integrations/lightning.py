@@ -95,8 +95,8 @@ def _log_step(watch: Watch, trainer: Any) -> None:
 
 
 def _log(watch: Watch, trainer: Any) -> None:
-    # Lightning's own DeviceStatsMonitor logs this way, with this step. Loggers drop what ranks
-    # other than 0 send.
+    # Lightning's own DeviceStatsMonitor logs this way, with this step. Loggers drop the
+    # figures of ranks other than 0.
     step = _batches(trainer)
     figures = watch.figures(step)
     for logger in trainer.loggers if figures else ():

@@ -1,7 +1,7 @@
 """Puts a callback before the loggers in its trainer's list.
 
-A trainer calls its callbacks in order, and what ours adds reaches those behind it only. The list
-belongs to the caller of the hook, which trainers do not pass to it.
+A trainer calls its callbacks in order, and figures that ours adds reach those behind it only. The
+list belongs to the caller of the hook, which trainers do not pass to it.
 """
 
 from __future__ import annotations

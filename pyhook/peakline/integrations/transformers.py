@@ -13,7 +13,7 @@ from peakline.integrations.watch import KeepPage, Watch
 
 
 class PeaklineCallback(TrainerCallback):  # type: ignore[misc]
-    """Adds the memory of the GPU to what a Trainer logs.
+    """Adds the memory of the GPU to the logs of a Trainer.
 
     ``Trainer(..., callbacks=[PeaklineCallback()])`` is all that it needs. The figures go wherever
     the training loss goes: ``report_to``, ``trainer.state.log_history``, the terminal.

@@ -1,4 +1,4 @@
-"""Watches the memory of a training run: what the callbacks of all trainers share.
+"""Watches the memory of a training run: the shared part of all callbacks.
 
 It knows no trainer. No method raises: trouble is reported once and ends the watching, never the
 training.
@@ -89,7 +89,7 @@ class Watch:
         self.harmless(lambda: self._end(is_main, stores), None)
 
     def harmless(self, work: Callable[[], Result], default: Result) -> Result:
-        """Return what `work` does for the watching; the default if it fails or has failed."""
+        """Return the result of a part of the watching; the default if one failed."""
         if self._is_off:
             return default
         try:
@@ -131,7 +131,7 @@ class Watch:
 def _write_page(trace: Path, stores: Callable[[], Iterable[KeepPage]]) -> None:
     from peakline.base.files import trace_stem
 
-    # Another name than that of `peakline run --html`, whose page is of the whole run.
+    # Not the name of the page of `peakline run --html`, which shows the whole run.
     page = trace.with_name(f"{trace_stem(trace)}.training.html")
     if problem := _problem_of_page(trace, page):
         logger().warning("recorded to %s; its page is missing: %s", trace, problem)
@@ -142,7 +142,7 @@ def _write_page(trace: Path, stores: Callable[[], Iterable[KeepPage]]) -> None:
 
 
 def _problem_of_page(trace: Path, page: Path) -> str:
-    """Write the page, and return what went wrong. A process of its own needs none of our memory."""
+    """Write the page; return the problem, or "". A process of its own needs none of our memory."""
     command = [sys.executable, "-m", "peakline", "html", str(trace), "-o", str(page), "--force"]
     made = subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False

@@ -1,6 +1,7 @@
-"""The cell magic ``%%peakline`` of Jupyter: shows the answer and the page of a cell below it.
+"""The magics of Jupyter: ``%%peakline`` shows the answer and the page of a cell below it.
 
 The answer is a still picture and a table, which a saved or shared notebook keeps.
+``%peakline_live`` shows the memory now (`live_view.py`).
 
 ``%load_ext peakline`` registers it. Only this module imports IPython.
 """
@@ -11,7 +12,7 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from IPython.core.magic import Magics, cell_magic, magics_class
+from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 from IPython.display import IFrame, display
 
@@ -21,6 +22,7 @@ from peakline.base.faults import failing_alone
 from peakline.base.files import here
 from peakline.base.output import say, write_lines
 from peakline.pages.data import read_page
+from peakline.pages.live_view import LiveView
 from peakline.pages.making import make_file
 from peakline.pages.options import TABS, PageOptions
 from peakline.pages.still import still_of
@@ -34,6 +36,8 @@ FOLDER = Path("peakline-results")
 @magics_class
 class PeaklineMagics(Magics):
     """The magics that ``%load_ext peakline`` adds."""
+
+    _live: LiveView | None = None
 
     @magic_arguments()  # type: ignore[untyped-decorator]
     @argument("--tab", choices=TABS, default="summary", help="Open the page at this tab")  # type: ignore[untyped-decorator]
@@ -49,6 +53,26 @@ class PeaklineMagics(Magics):
         shell = cast("InteractiveShell", self.shell)
         if _run_recorded(shell, cell, trace):
             _show_page(trace, options.tab, options.height)
+
+    @magic_arguments()  # type: ignore[untyped-decorator]
+    @argument("--lines", type=int, default=8, metavar="N", help="Show so many lines and variables")  # type: ignore[untyped-decorator]
+    @argument("--every", type=float, default=1.0, metavar="SECONDS", help="Time between two views")  # type: ignore[untyped-decorator]
+    @argument("--off", action="store_true", help="Leave the view as it is")  # type: ignore[untyped-decorator]
+    @line_magic
+    def peakline_live(self, line: str) -> None:
+        """Show the memory of the GPU, by line and by variable, refreshed while cells run.
+
+        The kernel is recorded from here on, in memory. Only the newest view is refreshed.
+        """
+        options = parse_argstring(self.peakline_live, line)
+        with failing_alone("there is no live view"):
+            if self._live is not None:
+                self._live.stop()
+                self._live = None
+            if not options.off:
+                view = LiveView(cast("InteractiveShell", self.shell), options.lines, options.every)
+                view.show()
+                self._live = view
 
 
 def _run_recorded(shell: InteractiveShell, cell: str, trace: Path) -> bool:
