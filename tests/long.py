@@ -26,6 +26,9 @@ LONG = {
     "test_families.py::*[[]timm]": "test_exact_models.py",
     "test_families.py::*[[]detection]": "test_exact_models.py",
     "test_families.py::*[[]yolo]": "test_exact_models.py",
+    # Callbacks for trainers: those of transformers, Lightning and accelerate stay.
+    "test_trainers.py::test_ignite_*": "test_transformers_logs_what_torch_counts",
+    "test_trainers.py::test_composer_*": "test_transformers_logs_what_torch_counts",
     # Questions of users, each a program of its own.
     "test_innocent_threads.py::*": "test_advice.py, test_growth.py",
     "test_training_threads.py::*": "test_advice.py",
