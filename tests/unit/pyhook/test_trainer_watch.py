@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -161,3 +162,9 @@ def test_a_callback_gets_in_front_of_the_loggers() -> None:
     handler.log()
     assert called == ["logger", "ours", "logger", "ours", "logger", "logger"]
     Ours().log()  # in no list
+
+
+def test_a_watch_goes_to_other_processes_before_it_begins() -> None:
+    """Lightning's strategy `ddp_spawn` pickles the callbacks."""
+    copy = pickle.loads(pickle.dumps(watch.Watch(lines=3)))
+    assert copy.figures(1) == {}
