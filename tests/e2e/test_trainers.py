@@ -147,6 +147,18 @@ def test_composer_logs_what_torch_counts(lab: Lab, tmp_path: Path) -> None:
     check_phases(lab, trained.trace)
 
 
+def test_a_program_that_ends_while_it_trains_leaves_a_whole_trace(lab: Lab) -> None:
+    run = lab.run("trainers/ends_in_training.py", recorded=False)
+    assert run.status == 3
+    logged, counted = run.last_said
+    assert logged == counted
+    assert not run.notes
+    assert "Error" not in run.stderr
+    [trace] = run.traces
+    table = lab.table(trace)
+    assert (table["peak_bytes"], table["problems"]) == (counted, [])
+
+
 @pytest.mark.skipif(ON_GPU, reason="sums on a GPU differ from run to run")
 def test_without_a_gpu_a_training_computes_the_same(lab: Lab, tmp_path: Path) -> None:
     sources = {

@@ -93,6 +93,7 @@ class LiveView:
         self._cell_ends = threading.Event()
         self._refreshing: threading.Thread | None = None
         self._output: Any = None
+        self._has_failed = False
 
     def show(self) -> None:
         """Show the view below the current cell, and follow later cells."""
@@ -116,9 +117,7 @@ class LiveView:
 
     def _end_cell(self, *_: object) -> None:
         self._end_refreshing()
-        with failing_alone("the live view is not refreshed"):
-            self._variables = self._find_variables()
-            self._output.update(self._content(), raw=True)
+        self._refresh(with_variables=True)
 
     def _end_refreshing(self) -> None:
         self._cell_ends.set()
@@ -128,9 +127,19 @@ class LiveView:
 
     def _refresh_until_end(self) -> None:
         while not self._cell_ends.wait(self._seconds):
-            with failing_alone("the live view is not refreshed"):
-                if self._event_count() != self._seen:
-                    self._output.update(self._content(), raw=True)
+            self._refresh(with_variables=False)
+
+    def _refresh(self, *, with_variables: bool) -> None:
+        """Update the output; after an error never again."""
+        if self._has_failed:
+            return
+        self._has_failed = True
+        with failing_alone("the live view is no longer refreshed"):
+            if with_variables:
+                self._variables = self._find_variables()
+            if with_variables or self._event_count() != self._seen:
+                self._output.update(self._content(), raw=True)
+            self._has_failed = False
 
     def _event_count(self) -> int:
         status = self._recorder.status()
