@@ -30,7 +30,7 @@ def copy_with_layout(folder, row, changed):
 def wrong_layout_library(tmp_path):
     """A library that believes frames of 3.11 keep their code eight bytes further on."""
     wrong = copy_with_layout(tmp_path, r"(kLayout311 = .*?\.frame_code = )32", r"\g<1>40")
-    return build_library(tmp_path / "libwrong.so", folder=wrong)
+    return build_library(tmp_path / "libwrong.so", folder=wrong, optimisation="-O0")
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 FLAGS = [
-    *("-std=c++20", "-O2", "-g", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow"),
+    *("-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow"),
     *("-Werror", "-fvisibility=hidden", "-fno-exceptions", "-fPIC", "-shared", f"-I{ROOT}"),
 ]
 
@@ -33,13 +33,23 @@ PYENV = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
 INTERPRETERS = ["3.10", "3.11", "3.12", "3.13", "3.14", "system"]
 
 
-def build_library(output, folder=ROOT / "pyhook"):
+def build_library(output, folder=ROOT / "pyhook", optimisation="-O2"):
     """Compiles the capture in `folder` with the test functions around it."""
     sources = [HERE / "capture_library.cpp"]
     sources += capture_sources(folder)
     sources += [ROOT / "allocator" / name for name in RECORDER_SOURCES]
     own = f"-I{folder.parent}"  # before those of the project
-    command = ["g++", own, *FLAGS, *map(str, sources), "-o", str(output), "-ldl", "-pthread"]
+    command = [
+        "g++",
+        own,
+        optimisation,
+        *FLAGS,
+        *map(str, sources),
+        "-o",
+        str(output),
+        "-ldl",
+        "-pthread",
+    ]
     subprocess.run(command, check=True)
     return output
 

@@ -126,7 +126,7 @@ def test_a_version_without_a_row_switches_python_stacks_off_by_name(unknown_vers
     path = find_interpreter("3.11")
     if path is None:
         pytest.skip("no Python 3.11 on this machine")
-    library = build_library(tmp_path / "libunknown.so", folder=unknown_version)
+    library = build_library(tmp_path / "libunknown.so", folder=unknown_version, optimisation="-O0")
     done = run_with(path, library, "attach_quietly.py")
     assert done.returncode == 1
     assert "python stacks are off: Python 3.11." in done.stderr
