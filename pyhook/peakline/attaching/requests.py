@@ -133,7 +133,7 @@ def _text_of_call(script: Path) -> str:
     is handed on.
     """
     read = f"exec(compile(open({str(script)!r}).read(), {str(_SCRIPT)!r}, 'exec'))"
-    on_thread = f"try:\n {read}\nexcept OSError:\n pass"
+    on_thread = f"try:\n {read}\nexcept BaseException:\n pass"  # as if it were not asked
     start = (
         "import _thread\n"
         f"try:\n _thread.start_new_thread(exec, ({on_thread!r}, {{'__name__': {_NAME!r}}}))\n"

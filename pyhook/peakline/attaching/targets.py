@@ -20,6 +20,7 @@ _OF_PYTHON = frozenset({ADD_CALL, RUN_TEXT, WAIT})
 _OF_LIBC = frozenset({MAP, UNMAP})
 _PYTHON_FILE = re.compile(r"(libpython3[^/]*|python3?(\.\d+)?t?)$")
 _LIBC_FILE = re.compile(r"(libc\.so\.6|libc-2[^/]*\.so)$")
+_OLDEST = 10  # Python 3.10
 _TORCH_FILE = "/torch/lib/libtorch_cuda.so"
 
 
@@ -66,14 +67,7 @@ def _target(pid: int) -> Target:
         files = mapped_files(pid)
     except OSError as error:
         raise CommandError(f"process {pid} cannot be read: {_reason(error)}") from None
-    functions: dict[str, Function] = {}
-    for file in files:
-        name = file.rpartition("/")[2]
-        wanted = _OF_PYTHON if _PYTHON_FILE.search(name) else frozenset[str]()
-        if _LIBC_FILE.search(name):
-            wanted = _OF_LIBC
-        if wanted:
-            functions |= functions_of(pid, file, wanted)
+    functions = callable_functions(pid, files)
     if missing := sorted({ADD_CALL, RUN_TEXT, MAP, UNMAP} - functions.keys()):
         raise CommandError(
             f"process {pid} is no Python program that can be attached to: no {missing[0]} in it"
@@ -82,6 +76,27 @@ def _target(pid: int) -> Target:
     if not torch:
         raise CommandError(f"process {pid} has not imported torch (with CUDA)")
     return Target(pid, functions, Path(torch).parents[1])
+
+
+def callable_functions(pid: int, files: list[str]) -> dict[str, Function]:
+    """Return the functions of Python and of the C library that are called in a program.
+
+    Raises:
+        CommandError: this Python is too old.
+    """
+    functions: dict[str, Function] = {}
+    for file in files:
+        name = file.rpartition("/")[2]
+        if _PYTHON_FILE.search(name):
+            version = re.search(r"python3\.(\d+)", name)
+            if version and int(version[1]) < _OLDEST:
+                raise CommandError(
+                    f"process {pid} runs Python 3.{version[1]}: peakline needs 3.{_OLDEST} or newer"
+                )
+            functions |= functions_of(pid, file, _OF_PYTHON)
+        elif _LIBC_FILE.search(name):
+            functions |= functions_of(pid, file, _OF_LIBC)
+    return functions
 
 
 def _check_process(pid: int) -> None:
