@@ -6,17 +6,11 @@ categories of a line at both moments, and whether compiled code allocates there 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from peakline._report import Options
     from peakline.differences.side import Row, Side
-    from peakline.recording import Recording
 
-_FACTS = ("compiled:", "inductor:")
-_SAVED = "activation"
 _COMPILING = ("autotuning for ", "compilation for ")
 
 NO_BUFFER = "compiled: no buffer of its own (fused away, or in a reused one)"
@@ -24,26 +18,6 @@ NOT_SAVED = "compiled: not saved for backward"
 SAVED = "compiled: saved for backward instead of other values"
 SAVED_LESS = "compiled: less is saved for backward"
 COMPILING = "compiled: compiling itself"
-
-
-@dataclass(frozen=True)
-class Kept:
-    """Bytes that the lines of a run save for the backward pass, at the compared moment."""
-
-    is_compiled: bool = False
-    saved: Mapping[str, int] = field(default_factory=dict)  # bytes by the key of the line
-
-
-def kept_of_trace(recording: Recording, options: Options) -> Kept:
-    """Return what a trace holds; `options` are those of its rows by line."""
-    is_compiled = any(key.startswith(_FACTS) for key in recording.info()["meta"])
-    asked: Options = {**options, "by": "line,category", "top": 0}
-    saved: dict[str, int] = {}
-    for row in recording.report("table", **asked):
-        line, category = row.keys
-        if category == _SAVED:
-            saved[line] = saved.get(line, 0) + row.bytes
-    return Kept(is_compiled, saved)
 
 
 def reason(before: Row | None, after: Row | None, sides: tuple[Side, Side]) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from peakline.differences.compiled import Kept, kept_of_trace
 from peakline.recording.rows import AllocatorRow, Location, TableRow
 
 if TYPE_CHECKING:
@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 
     from peakline._report import Options
     from peakline.recording import Recording
+
+
+# Facts of the trace, and the category of bytes that are saved for the backward pass.
+_FACTS = ("compiled:", "inductor:")
+_SAVED = "activation"
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,14 @@ class Row:
     count: int
     via: tuple[str, ...] = ()  # the operators called there, or inner lines
     stack: tuple[Line, ...] = ()  # for rows by stack: its frames, innermost first
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Bytes that the lines of a run save for the backward pass, at the compared moment."""
+
+    is_compiled: bool = False
+    saved: Mapping[str, int] = field(default_factory=dict)  # bytes by the key of the line
 
 
 @dataclass(frozen=True)
@@ -173,3 +186,15 @@ def _callers_of(recording: Recording, options: Options) -> dict[tuple[str, str],
             frame = (inner.file, inner.qualified_name or inner.function or "")
             callers.setdefault(frame, set()).add(outer.qualified_name or outer.function or "")
     return {frame: frozenset(found) for frame, found in callers.items()}
+
+
+def kept_of_trace(recording: Recording, options: Options) -> Kept:
+    """Return what a trace holds; `options` are those of its rows by line."""
+    is_compiled = any(key.startswith(_FACTS) for key in recording.info()["meta"])
+    asked: Options = {**options, "by": "line,category", "top": 0}
+    saved: dict[str, int] = {}
+    for row in recording.report("table", **asked):
+        line, category = row.keys
+        if category == _SAVED:
+            saved[line] = saved.get(line, 0) + row.bytes
+    return Kept(is_compiled, saved)
