@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 from peakline.differences.compare import compare
-from peakline.differences.compiled import NO_BUFFER, NOT_SAVED, SAVED, SAVED_LESS, Kept
+from peakline.differences.compiled import NO_BUFFER, NOT_SAVED, SAVED, SAVED_LESS
 from peakline.differences.gate import (
     Blamed,
     Verdict,
@@ -21,7 +21,7 @@ from peakline.differences.gate import (
     text_of,
 )
 from peakline.differences.matching import align, match, match_files
-from peakline.differences.side import Line, Row, Side
+from peakline.differences.side import Kept, Line, Row, Side
 from peakline.differences.text import comparison_text, signed
 
 OPERATORS = [f"aten::op{number}" for number in range(40)]
