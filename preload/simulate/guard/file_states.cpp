@@ -163,24 +163,40 @@ void move_all(const char* from, const char* to) {
     }
 }
 
-// `text` holds only whole records.
-void take_records(const char* text, size_t bytes) {
-    const char* const end = text + bytes;
-    while (text < end) {
-        const char kind = *text;
-        const char* const path = text + 1;
-        text = path + strnlen(path, static_cast<size_t>(end - path)) + 1;
-        if (kind != kMove) {
-            put(path, kind);
-        } else if (text < end) {
-            move_all(path, text);
-            text += strnlen(text, static_cast<size_t>(end - text)) + 1;
-        }
-    }
+// Returns what follows the zero at the end of a text, or null if `end` comes first.
+const char* behind(const char* text, const char* end) {
+    const size_t room = text < end ? static_cast<size_t>(end - text) : 0;
+    const size_t length = strnlen(text, room);
+    return length < room ? text + length + 1 : nullptr;
 }
 
-// Reads the records that processes of the run have appended, up to this offset. Records are
-// appended whole.
+// Takes the whole records of a text, and returns their bytes. A record that another process appends
+// meanwhile may be there in part: the kernel writes page by page.
+size_t take_records(const char* text, size_t bytes) {
+    const char* const end = text + bytes;
+    const char* record = text;
+    while (record < end) {
+        const char* const path = record + 1;
+        const char* next = behind(path, end);
+        if (next == nullptr) {
+            break;
+        }
+        if (*record != kMove) {
+            put(path, *record);
+        } else {
+            const char* const to = next;
+            next = behind(to, end);
+            if (next == nullptr) {
+                break;
+            }
+            move_all(path, to);
+        }
+        record = next;
+    }
+    return static_cast<size_t>(record - text);
+}
+
+// Reads the records that processes of the run have appended, up to this offset.
 void read_news(off_t end) {
     struct stat status {};
     const char* const notes = notes_path();
@@ -202,8 +218,7 @@ void read_news(off_t end) {
     });
     if (is_read) {
         text[bytes] = '\0';
-        g_read_bytes = end;
-        take_records(text, bytes);
+        g_read_bytes += static_cast<off_t>(take_records(text, bytes));
     }
     free(text);
 }

@@ -59,3 +59,26 @@ TEST_CASE("of processes that note a fact at once one is the first", "[preload]")
     CHECK(wrong == 0);
     munmap(memory, sizeof(Shared));
 }
+
+TEST_CASE("a record that another process is writing is read when it is whole", "[preload]") {
+    char notes[] = "/tmp/peakline-notes-XXXXXX";
+    const int file = mkstemp(notes);
+    setenv("PEAKLINE_SIM_WRITES", notes, 1);
+    const pid_t child = fork();
+    if (child == 0) {  // the part that was read is kept per process
+        const std::string first("fone\0ftw", 8);
+        const std::string rest("o\0", 2);
+        int wrong = write(file, first.data(), first.size()) != 8;
+        wrong += peakline::guard::has_fact("one") ? 0 : 1;
+        wrong += peakline::guard::has_fact("tw") || peakline::guard::has_fact("two") ? 1 : 0;
+        wrong += write(file, rest.data(), rest.size()) != 2;
+        wrong += peakline::guard::has_fact("two") ? 0 : 1;
+        _exit(wrong);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    unsetenv("PEAKLINE_SIM_WRITES");
+    close(file);
+    unlink(notes);
+    CHECK(status == 0);
+}
