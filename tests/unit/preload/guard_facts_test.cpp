@@ -66,7 +66,7 @@ TEST_CASE("a record that another process is writing is read when it is whole", "
     setenv("PEAKLINE_SIM_WRITES", notes, 1);
     const pid_t child = fork();
     if (child == 0) {  // the part that was read is kept per process
-        const std::string first("fone\0ftw", 8);
+        const std::string first("Fone\0Ftw", 8);
         const std::string rest("o\0", 2);
         int wrong = write(file, first.data(), first.size()) != 8;
         wrong += peakline::guard::has_fact("one") ? 0 : 1;
