@@ -202,6 +202,8 @@ def test_a_signal_removes_the_worktree(
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
+        # A shell that runs us in the background ignores it, and bisect would, too.
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     ) as process:
         deadline = time.monotonic() + 60
         while not [*tmp_path.glob("*/*/log")] and time.monotonic() < deadline:

@@ -12,7 +12,7 @@ from checks import table_rows
 from lab import ROOT
 from peakline.commands import doctor
 
-COMMANDS = ("run", "table", "summary", "attach", "doctor", "check")
+COMMANDS = ("run", "table", "summary", "attach", "doctor", "fit")
 
 
 @pytest.fixture(scope="module")
