@@ -71,6 +71,9 @@ SUBJECTS: dict[str, list[list[str]]] = {
     "plan": [["--budget", "1MiB", "TRACE"]],
     "table": [["TRACE"], ["--by", "stack", "TRACE"], ["--by", "module,op", "TRACE"]],
     "timeline": [["TRACE"], ["--where", f"line={HOSTILE}", "TRACE"]],
+    "attach": [[MISSING], ["-o", MISSING, "0"]],
+    "detach": [[MISSING]],
+    "mcp": [[MISSING]],  # its answers are JSON of the protocol
     "doctor": [["--python", MISSING]],
     "preload": [["--python", MISSING]],
     "completion": [["bash"]],
