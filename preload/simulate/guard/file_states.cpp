@@ -163,7 +163,7 @@ void move_all(const char* from, const char* to) {
     }
 }
 
-// Returns what follows the zero at the end of a text, or null if `end` comes first.
+// Returns the address behind the zero that ends a text, or null if `end` comes first.
 const char* behind(const char* text, const char* end) {
     const size_t room = text < end ? static_cast<size_t>(end - text) : 0;
     const size_t length = strnlen(text, room);
