@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from peakline.base.processes import Mapping, mappings_of
+
 _SHT_DYNSYM = 11
 _PT_LOAD = 1
 _ET_EXEC = 2
-_LONGEST_NAME = 256
 
 
 @dataclass(frozen=True)
@@ -32,12 +33,15 @@ def functions_of(pid: int, library: str, names: frozenset[str]) -> dict[str, Fun
     Raises:
         OSError: the maps or the file cannot be read.
     """
+    first = _first_mapping(pid, library)
     # The link leads to the file that is mapped, also where its path was replaced meanwhile.
-    base, link = _first_mapping(pid, library)
+    link = Path(f"/proc/{pid}/map_files/{first.span}")
     image = link.read_bytes() if link.exists() else Path(library).read_bytes()
     if image[:6] != b"\x7fELF\x02\x01":
         return {}
-    shift = 0 if struct.unpack_from("<H", image, 16)[0] == _ET_EXEC else base - _lowest(image)
+    shift = (
+        0 if struct.unpack_from("<H", image, 16)[0] == _ET_EXEC else first.begin - _lowest(image)
+    )
     return {
         name: Function(shift + value, size)
         for name, value, size in _defined(image)
@@ -51,20 +55,13 @@ def mapped_files(pid: int) -> list[str]:
     Raises:
         OSError: there is no such process, or it belongs to another user.
     """
-    found: dict[str, None] = {}
-    for line in Path(f"/proc/{pid}/maps").read_text(errors="surrogateescape").splitlines():
-        words = line.split(None, 5)
-        if len(words) == 6 and "x" in words[1] and words[5].startswith("/"):
-            found[words[5]] = None
-    return list(found)
+    return list(dict.fromkeys(one.path for one in mappings_of(pid) if "x" in one.permissions))
 
 
-def _first_mapping(pid: int, library: str) -> tuple[int, Path]:
-    for line in Path(f"/proc/{pid}/maps").read_text(errors="surrogateescape").splitlines():
-        words = line.split(None, 5)
-        if len(words) == 6 and words[5] == library and int(words[2], 16) == 0:
-            begin = words[0].partition("-")[0]
-            return int(begin, 16), Path(f"/proc/{pid}/map_files/{words[0]}")
+def _first_mapping(pid: int, library: str) -> Mapping:
+    for one in mappings_of(pid):
+        if one.path == library and one.offset == 0:
+            return one
     raise FileNotFoundError(f"{library} is not mapped by process {pid}")
 
 
@@ -90,5 +87,5 @@ def _defined(image: bytes) -> Iterator[tuple[str, int, int]]:
         ):
             if section and value:
                 at = names + name
-                text = image[at : image.index(b"\0", at, at + _LONGEST_NAME * 16)]
+                text = image[at : image.index(b"\0", at)]
                 yield text.decode("ascii", "replace"), value, bytes_

@@ -10,6 +10,7 @@ from peakline.attaching.targets import Target, targets_of
 from peakline.base.engine import CommandError
 from peakline.base.next_commands import suggest
 from peakline.base.output import say, say_error, write_lines
+from peakline.base.processes import command_of, script_of
 from peakline.builds.native_build import BuildError, ensure_torch_part
 from peakline.launch.output_name import is_no_file, problem_of_output
 
@@ -114,10 +115,8 @@ def _outputs(targets: list[Target], args: argparse.Namespace) -> dict[int, Path]
 
 
 def _script_of(pid: int) -> str:
-    """Return a name for the program: its script, its module, or python."""
-    words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")[1:]
-    scripts = [word for word in words if word.endswith(".py")]
-    return Path(scripts[0]).stem if scripts else "python"
+    """Return a name for the program: its script, or python."""
+    return Path(script_of(command_of(pid)) or "python").stem
 
 
 def _torch_part(target: Target) -> str:

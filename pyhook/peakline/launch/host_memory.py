@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from peakline.base.output import printable
-from peakline.base.processes import descendants
+from peakline.base.processes import command_of, descendants, script_of
 from peakline.base.sizes import size_of
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -156,8 +156,8 @@ def limit_of_container() -> int | None:
 def _command_of(pid: int) -> str:
     """Return the program and its script, without the rest of the command line."""
     try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+        words = command_of(pid)
     except OSError:
         return ""
-    scripts = [word for word in words[1:] if word.endswith(".py")]
-    return " ".join([Path(words[0]).name, *(Path(one).name for one in scripts[:1])])
+    shown = [*words[:1], script_of(words)]
+    return " ".join(Path(one).name for one in shown if one)

@@ -7,15 +7,14 @@ recorder has committed it.
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from peakline.base.device_names import is_gpu, memory_of_device, name_of_device
 from peakline.base.engine import report_engine
-from peakline.base.processes import descendants
+from peakline.base.processes import descendants, mappings_of, process_ids
 
 if TYPE_CHECKING:
     from peakline._report import Trace
@@ -158,8 +157,7 @@ def traces_of_process(pid: int, is_trace: Callable[[str], bool]) -> list[str]:
 
 def traces_of_machine(is_trace: Callable[[str], bool]) -> list[str]:
     """Return the traces that processes write now; those of other users cannot be seen."""
-    pids = [int(one.name) for one in Path("/proc").iterdir() if one.name.isdigit()]
-    return traces_of(sorted(pids), is_trace, skips_others=True)
+    return traces_of(sorted(process_ids()), is_trace, skips_others=True)
 
 
 def traces_of(
@@ -169,25 +167,17 @@ def traces_of(
     found: dict[str, None] = {}
     for one in processes:
         try:
-            maps = Path(f"/proc/{one}/maps").read_bytes()
+            mapped = mappings_of(one)
         except (FileNotFoundError, ProcessLookupError):  # it ended meanwhile
             continue
         except PermissionError:
             if skips_others:
                 continue
             raise
-        files = dict.fromkeys(_shared_files(maps))
+        files = dict.fromkeys(file.path for file in mapped if file.permissions.endswith("s"))
         # Opening a pipe or a device could block or have side effects.
         found.update(dict.fromkeys(one for one in files if Path(one).is_file() and is_trace(one)))
     return list(found)
-
-
-def _shared_files(maps: bytes) -> Iterator[str]:
-    """Yield the path of every shared mapping in the text of /proc/PID/maps (see proc(5))."""
-    for line in maps.split(b"\n"):
-        words = line.split(None, 5)
-        if len(words) == 6 and words[1].endswith(b"s") and words[5].startswith(b"/"):
-            yield os.fsdecode(words[5].replace(b"\\012", b"\n"))
 
 
 def is_readable() -> Callable[[str], bool]:
