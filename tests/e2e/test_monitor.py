@@ -122,7 +122,7 @@ def test_no_request_waits_for_a_long_reading(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(server, "Recording", Fake)
     monkeypatch.setattr(server, "samples_of", slow)
     monkeypatch.setattr(server, "_SLOW_SECONDS", -1.0)
-    monkeypatch.setattr(server, "_WORK_SHARE", 0)
+    monkeypatch.setattr(server, "PAUSE_SHARE", 0)
     monitor = Told(lambda: ["./run.peak"], 0.0, 1)
     texts = [monitor.text() for _ in range(3)]
     assert all('file="run.peak"} 1\n' in text for text in texts)

@@ -12,8 +12,6 @@ from pathlib import Path
 from peakline.api import torch_support, tracing
 from peakline.api.log import logger
 
-_PART = "PEAKLINE_TORCH_PART"
-
 
 def answer(request: Mapping[str, object]) -> dict[str, object]:
     """Begin or end the recording that is asked for; return the answer, a problem or the facts."""
@@ -23,8 +21,8 @@ def answer(request: Mapping[str, object]) -> dict[str, object]:
 
 
 def _begin(request: Mapping[str, object]) -> dict[str, object]:
-    torch = sys.modules.get("torch")
-    if torch is None or not hasattr(torch, "cuda"):
+    torch = sys.modules["torch"]  # in_program.py has looked
+    if not hasattr(torch, "cuda"):  # it is being imported
         return {"problem": "it has not imported torch"}
     if torch.cuda._is_in_bad_fork():
         return {"problem": "it was forked after CUDA was initialised, and cannot use CUDA"}
@@ -40,14 +38,15 @@ def _begin(request: Mapping[str, object]) -> dict[str, object]:
 @contextmanager
 def _torch_part(path: str) -> Iterator[None]:
     """Name the part for this torch to the recorder; children of the program do not inherit it."""
-    if tracing.status().is_on or not path or _PART in os.environ:
+    name = torch_support.TORCH_PART_NAME
+    if tracing.status().is_on or not path or name in os.environ:
         yield
         return
-    os.environ[_PART] = path
+    os.environ[name] = path
     try:
         yield
     finally:
-        os.environ.pop(_PART, None)
+        os.environ.pop(name, None)
 
 
 def _end() -> dict[str, object]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from peakline.builds.native_build import TorchInstallation, ensure_torch_part
 
+TORCH_PART_NAME = "PEAKLINE_TORCH_PART"  # of the environment
+
 
 def prepare() -> None:
     """Load torch's CUDA libraries and build the part for this torch if it is missing.
@@ -22,7 +24,8 @@ def prepare() -> None:
     installation = TorchInstallation(
         sys.executable, Path(torch.__file__).parent, str(torch.__version__)
     )
-    os.environ.setdefault("PEAKLINE_TORCH_PART", str(ensure_torch_part(installation)))
+    if TORCH_PART_NAME not in os.environ:
+        os.environ[TORCH_PART_NAME] = str(ensure_torch_part(installation))
 
 
 def preloaded() -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -92,10 +93,10 @@ def report(
 
     limits_rows = "top" in inspect.signature(getattr(Recording, name)).parameters
 
-    def text_with(top: int) -> str:
+    def text_with(top: int) -> tuple[str, int]:
         rows = {"top": top} if limits_rows else {}
         made = getattr(recording, name)(**{**(options or {}), **rows})
-        return json_text(made.document) if as_json else str(made)
+        return json_text(made.document) if as_json else str(made), len(made)
 
     with opened(file) as recording:
         return _within(text_with, max_bytes, as_json)
@@ -119,9 +120,11 @@ def difference(
     with opened(before) as one, opened(after) as other:
         made = diff(one, other, **(options or {}))
 
-    def text_with(top: int) -> str:
-        document = {**made.document, "rows": made.document["rows"][:top]}
-        return json_text(document) if as_json else "\n".join(str(made).splitlines()[: top + 1])
+    def text_with(top: int) -> tuple[str, int]:
+        rows = made.document["rows"][:top]
+        if as_json:
+            return json_text({**made.document, "rows": rows}), len(rows)
+        return "\n".join(str(made).splitlines()[: top + 1]), len(rows)
 
     return _within(text_with, max_bytes, as_json)
 
@@ -138,23 +141,28 @@ def opened(file: str) -> Iterator[Recording]:
         raise AnswerError(str(error)) from None
 
 
-def _within(text_with: Callable[[int], str], budget: int, as_json: bool) -> str:
-    """Return the text with as many rows as the budget has room for; `text_with` takes a number."""
+def _within(text_with: Callable[[int], tuple[str, int]], budget: int, as_json: bool) -> str:
+    """Return a text whose rows the budget has room for.
+
+    `text_with` takes the most rows, and returns the text and its rows. It reads the trace each
+    time, so the number of rows is estimated from the bytes of a row, and not searched.
+    """
     room = max(budget, _LEAST_BYTES)
-    whole = text_with(_MOST_ROWS)
-    if len(whole.encode()) <= room:
-        return whole
-    low, high, best = 0, _MOST_ROWS, ""  # `low` rows fit, `high` do not
-    while high - low > 1:
-        top = (low + high) // 2
-        text = text_with(top) + ("" if as_json else _NOTE.format(rows=top))
-        if len(text.encode()) <= room:
-            low, best = top, text
-        else:
-            high = top
-    if not best:
-        raise AnswerError(f"the shortest answer has more than {room} bytes: raise max_bytes")
-    return best
+    text, rows = text_with(_MOST_ROWS)
+    size = len(text.encode())
+    if size <= room:
+        return text
+    note = "" if as_json else _NOTE
+    of_row = size / max(rows, 1)
+    while size + len(note) > room:
+        if rows <= 1 or of_row <= 0:
+            raise AnswerError(f"the shortest answer has more than {room} bytes: raise max_bytes")
+        excess = size + len(note) - room
+        fewer = max(1, min(rows - math.ceil(excess / of_row), rows - 1))
+        text = text_with(fewer)[0]
+        of_row = (size - len(text.encode())) / (rows - fewer)
+        rows, size = fewer, len(text.encode())
+    return text + note.format(rows=rows)
 
 
 def parsed(options: str) -> dict[str, Any]:

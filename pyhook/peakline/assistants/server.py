@@ -62,16 +62,6 @@ def _with_error(tool: Callable[..., str], kind: type[Exception]) -> Callable[...
     return answer
 
 
-def runs(folder: str = ".") -> str:
-    """List the newest runs below a folder: program, peak in bytes, trace files. JSON."""
-    return answers.runs(folder)
-
-
-def reports() -> str:
-    """List every report with its purpose, options and defaults. JSON."""
-    return answers.reports()
-
-
 def report(
     file: str,
     name: str = "table",
@@ -103,32 +93,11 @@ def difference(
     return answers.difference(before, after, parsed, max_bytes=max_bytes, as_json=as_json)
 
 
-def simulate(
-    program: list[str], device: str = "h200", steps: int = 0, folder: str = "peakline-results"
-) -> str:
-    """Record a program on a simulated GPU: peak, heaviest lines, trace file. Needs no GPU.
-
-    `program`: ["train.py", "--batch", "8"]. `device`: h200, a100-40, rtx4090, h100:40GiB ...
-    `steps` ends it after that many optimizer steps; 0 runs it to its end.
-    """
-    return simulated.simulate(program, device, steps, folder)
-
-
-def try_changes(
-    program: list[str], device: str = "h200", changes: list[str] | None = None, steps: int = 2
-) -> str:
-    """Measure changes that need no edit, each in a simulated run: bytes before and after.
-
-    `changes`: "zero-grad-early", "checkpoint=h.*", "fused" ...; none: those that advise suggests.
-    """
-    return simulated.try_on_simulated_gpu(program, device, changes or [], steps)
-
-
 TOOLS: tuple[Callable[..., str], ...] = (
-    runs,
-    reports,
+    answers.runs,
+    answers.reports,
     report,
     difference,
-    simulate,
-    try_changes,
+    simulated.simulate,
+    simulated.try_changes,
 )

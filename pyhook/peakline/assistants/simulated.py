@@ -14,8 +14,8 @@ from peakline.base.output import json_text
 from peakline.builds.native_build import BuildError
 from peakline.launch.options import RunOptions
 from peakline.launch.simulation import problem_of_device
+from peakline.trials import trying
 from peakline.trials.attempts import Measured, TryOptions, run_attempt
-from peakline.trials.trying import problem_of, try_changes
 
 
 def simulate(
@@ -50,7 +50,7 @@ def _measured(one: Measured) -> dict[str, Any]:
     return found
 
 
-def try_on_simulated_gpu(
+def try_changes(
     program: Sequence[str], device: str = "h200", changes: Sequence[str] = (), steps: int = 2
 ) -> str:
     """Measure changes that need no edit of the program, each in a simulated run of its own.
@@ -66,11 +66,11 @@ def try_on_simulated_gpu(
     """
     options = _options(program, device, steps, tuple(changes))
     for change in changes:
-        if problem := problem_of(change):
+        if problem := trying.problem_of(change):
             raise AnswerError(problem)
     try:
         with tempfile.TemporaryDirectory(prefix="peakline-try-") as folder:
-            *_, found = try_changes(program, options, Path(folder), lambda _: None)
+            *_, found = trying.try_changes(program, options, Path(folder), lambda _: None)
     except BuildError as error:
         raise AnswerError(str(error)) from None
     base = _measured(found.base)

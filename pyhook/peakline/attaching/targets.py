@@ -11,7 +11,7 @@ from pathlib import Path
 from peakline.attaching.exported import Function, functions_of, mapped_files
 from peakline.base.engine import CommandError
 from peakline.base.processes import descendants
-from peakline.builds.native_build import TorchInstallation
+from peakline.builds.native_build import TorchInstallation, installation_in
 
 ADD_CALL, RUN_TEXT = "Py_AddPendingCall", "PyRun_SimpleString"
 WAIT = "PyThread_acquire_lock_timed"
@@ -34,9 +34,7 @@ class Target:
 
     def installation(self) -> TorchInstallation:
         """Return the torch of the program."""
-        version = (self.torch / "version.py").read_text()
-        found = re.search(r"^__version__ = '([^']+)'", version, re.MULTILINE)
-        return TorchInstallation(f"/proc/{self.pid}/exe", self.torch, found[1] if found else "")
+        return installation_in(self.torch, f"/proc/{self.pid}/exe")
 
 
 def targets_of(pid: int) -> list[Target]:

@@ -109,11 +109,16 @@ def find_torch(python: str | None = None) -> TorchInstallation:
     folder = json.loads(result.stdout)["torch"]
     if not folder:
         raise BuildError(f"{python} has no torch: install it there, or name another with --python")
-    version_file = Path(folder) / "version.py"
+    return installation_in(Path(folder), python)
+
+
+def installation_in(folder: Path, python: str) -> TorchInstallation:
+    """Return the torch in a folder, which this interpreter uses."""
+    version_file = folder / "version.py"
     for line in version_file.read_text().splitlines():
         if line.startswith("__version__"):
             version = line.split("=", 1)[1].strip().strip("'\"")
-            return TorchInstallation(python, Path(folder), version)
+            return TorchInstallation(python, folder, version)
     raise BuildError(f"{version_file} names no version: is this torch complete?")
 
 

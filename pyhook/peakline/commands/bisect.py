@@ -179,8 +179,7 @@ def _runner(
                 )
                 store_sources_of([measured.trace] if measured.trace else [])
         except FileNotFoundError as error:
-            words = [str(error)]
-            return Measured(127, False, None, None, None, None, 0, "", [], words, 0.0, None)
+            return Measured.nothing(127, [str(error)])
         if not ran:
             _warn_of_other_files(measured, worktree)
         ran.append(commit)

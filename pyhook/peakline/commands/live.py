@@ -30,7 +30,6 @@ EXAMPLES = (
 )
 
 _LEVELS = 120  # points of the chart over time
-_WORK_SHARE = 4  # the pause between readings is at least this many times the duration of a reading
 _WAIT_FOR_TRACE_SECONDS = 0.5
 
 
@@ -173,7 +172,7 @@ def _name_others(traces: list[str]) -> None:
 
 def _follow(path: str, args: argparse.Namespace) -> Iterator[LiveState]:
     """Read the trace repeatedly, until no process writes it any more."""
-    from peakline.recording.live_state import read_state
+    from peakline.recording.live_state import PAUSE_SHARE, read_state
 
     engine = report_engine()
     is_first = True
@@ -191,7 +190,7 @@ def _follow(path: str, args: argparse.Namespace) -> Iterator[LiveState]:
         yield state
         if args.once or not state.is_being_written:
             return
-        time.sleep(max(args.interval, _WORK_SHARE * (time.monotonic() - begin)))
+        time.sleep(max(args.interval, PAUSE_SHARE * (time.monotonic() - begin)))
 
 
 def _is_being_written(path: str) -> bool:

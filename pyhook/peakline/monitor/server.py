@@ -23,8 +23,8 @@ from peakline.monitor.metrics import (
     with_labels,
 )
 from peakline.recording import Recording
+from peakline.recording.live_state import PAUSE_SHARE
 
-_WORK_SHARE = 4  # the pause between readings is at least this many times the duration of a reading
 _SLOW_SECONDS = 1.0  # of a reading that no request waits for, except the first
 _PATH = "/metrics"
 
@@ -67,7 +67,7 @@ class Monitor:
             if not recording.info()["is_being_written"]:
                 return None
             last = self._readings.get(path)
-            if last and now < last.began + max(self._interval, _WORK_SHARE * last.seconds):
+            if last and now < last.began + max(self._interval, PAUSE_SHARE * last.seconds):
                 return last
             if last and last.seconds > _SLOW_SECONDS:
                 self._read_later(path, recording)

@@ -19,6 +19,9 @@ from peakline.base.processes import descendants, mappings_of, process_ids
 if TYPE_CHECKING:
     from peakline._report import Trace
 
+# The pause between readings is at least this many times the duration of a reading.
+PAUSE_SHARE = 4
+
 
 @dataclass(frozen=True)
 class LiveLine:

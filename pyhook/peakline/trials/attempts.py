@@ -54,6 +54,15 @@ class Measured:
     seconds: float
     trace: Path | None
 
+    @staticmethod
+    def nothing(
+        status: int, last_words: list[str], *, out_of_memory: bool = False, seconds: float = 0.0
+    ) -> Measured:
+        """Return the result of a run without a recording."""
+        return Measured(
+            status, out_of_memory, None, None, None, None, 0, "", [], last_words, seconds, None
+        )
+
 
 @dataclass(frozen=True)
 class TryOptions:
@@ -138,9 +147,7 @@ def _measure(plan: Plan, status: int, log: Path, started: float, frame: str) -> 
         summary = trace.summary_data(top=_LINES, frame=frame, cwd=str(Path.cwd()))
         found.append((highest_peak(summary["devices"]), summary, Path(path)))
     if not found:
-        return Measured(
-            status, out_of_memory, None, None, None, None, 0, "", [], words, seconds, None
-        )
+        return Measured.nothing(status, words, out_of_memory=out_of_memory, seconds=seconds)
     peak, summary, path = max(found, key=lambda one: one[0])
     number = summary["table"]["device"]
     meta = [one[1]["meta"] for one in found]

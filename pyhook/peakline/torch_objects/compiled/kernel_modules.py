@@ -1,4 +1,4 @@
-"""Finds the modules of kernels whose nodes are unknown: of a backward pass from torch's cache.
+"""Finds the modules of kernels with unknown nodes: of a backward pass from torch's cache.
 
 inductor keeps the lines of its kernels, but one line serves all layers of a kind. The generated
 files tell the layers apart: a kernel reads a parameter, or returns its gradient, or reads a value
