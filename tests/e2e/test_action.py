@@ -54,7 +54,7 @@ store.write_text(json.dumps(comments))
 
 @dataclass
 class Runner:
-    """What GitHub gives a step of a composite action."""
+    """A step of a composite action, with the environment that GitHub gives it."""
 
     folder: Path
     environment: Mapping[str, str]

@@ -50,7 +50,7 @@ class Trained:
             check_stores(self.run.folder, logs)
 
     def scalars(self, name: str) -> list[list[float]]:
-        """What TensorBoard has of a figure: steps and 32-bit numbers."""
+        """A figure in TensorBoard: steps and 32-bit numbers."""
         logged: list[list[float]] = self.said["tensorboard"][name]
         return logged
 
@@ -65,7 +65,7 @@ def in_32_bits(size: float) -> float:
 
 
 def check_figures(logs: Logs, counted: list[dict[str, int]]) -> None:
-    """What was logged at each step is what torch counted since the log before."""
+    """The figures of each log are those that torch counted since the log before."""
     peaks = [one["peak_bytes"] for one in counted]
     assert any(later < earlier for earlier, later in itertools.pairwise(peaks))
     last = None

@@ -40,7 +40,7 @@ def _datas_of(content: bytes) -> Iterator[bytes]:
 
 
 def history_of(path: Path) -> list[dict[str, Any]]:
-    """What the run logged, a dict for each step."""
+    """The logged values of the run, a dict for each step."""
     found: dict[int, dict[str, Any]] = {}
     for record in records_of(path):
         if record.WhichOneof("record_type") == "history":

@@ -13,7 +13,7 @@ import torch
 
 
 class Counters:
-    """What torch counted between the logs. Some steps allocate more: peaks rise and fall."""
+    """The counters of torch between the logs. Some steps allocate more: peaks rise and fall."""
 
     def __init__(self):
         self.counted = []

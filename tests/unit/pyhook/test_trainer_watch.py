@@ -1,4 +1,4 @@
-"""What the callbacks of all trainers share: trouble ends the watching, never the training."""
+"""The shared part of all callbacks: trouble ends the watching, never the training."""
 
 from __future__ import annotations
 
