@@ -6,6 +6,7 @@ that made torch ask the driver, and the blocks that keep it now. Rows sum to the
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -205,14 +206,14 @@ def _without(piece: Piece, begin: int, end: int) -> Iterator[Piece]:
 
 def _rows_of(pieces: Iterable[Piece], segments: Sequence[Mapping[str, Any]]) -> list[GrownRow]:
     rows: dict[Reason, GrownRow] = {}
+    by_address = sorted(segments, key=lambda one: one["address"])
+    begins = [one["address"] for one in by_address]
     for piece in pieces:
         held: dict[str, int] = {}
         pool = 0
-        for segment in segments:
-            if (
-                segment["address"] < piece.end
-                and piece.begin < segment["address"] + segment["bytes"]
-            ):
+        first = max(bisect_right(begins, piece.begin) - 1, 0)
+        for segment in by_address[first : bisect_left(begins, piece.end)]:
+            if piece.begin < segment["address"] + segment["bytes"]:
                 pool = segment["pool"]
                 for line, size in _held_in(piece, segment["blocks"]):
                     held[line] = held.get(line, 0) + size
