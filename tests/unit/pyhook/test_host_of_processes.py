@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
+import pickle
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -29,13 +29,31 @@ if os.fork() == 0:
 os.wait()
 """
 
+# Follows a command in a process that has no other children, and hands over what it saw.
+FOLLOW = """
+import pickle, subprocess, sys
+from peakline.launch import host_memory
+host_memory._WORK_SHARE = 1.0
+host_memory._MOST_SAMPLES = int(sys.argv[1])
+with host_memory.HostMemory(interval=float(sys.argv[2])) as host:
+    run = subprocess.run(sys.argv[3:], stdout=subprocess.PIPE, check=True)
+pickle.dump((host.processes, run.stdout), sys.stdout.buffer)
+"""
+
+
+def follow(command: list[str], most_samples: int, interval: float) -> tuple[HostMemory, bytes]:
+    """Return what was seen of a command's processes, and what it printed."""
+    words = [sys.executable, "-c", FOLLOW, str(most_samples), str(interval), *command]
+    run = subprocess.run(words, stdout=subprocess.PIPE, check=True)
+    host = HostMemory()
+    host.processes, output = pickle.loads(run.stdout)
+    return host, output
+
 
 @pytest.fixture(scope="module")
 def followed() -> tuple[HostMemory, int]:
-    with pytest.MonkeyPatch.context() as patch, HostMemory(interval=0.02) as host:
-        patch.setattr(host_memory, "_WORK_SHARE", 1.0)
-        run = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, check=True)
-    return host, int(run.stdout) * 1024
+    host, output = follow([sys.executable, "-c", PROGRAM], 1024, 0.02)
+    return host, int(output) * 1024
 
 
 def test_the_child_that_grew_is_named_with_its_bytes(followed: tuple[HostMemory, int]) -> None:
@@ -65,11 +83,8 @@ def test_the_table_has_every_process_over_time(
     assert all(int(row["resident_bytes"]) >= int(row["shared_bytes"]) > 0 for row in rows)
 
 
-def test_a_long_run_keeps_few_samples(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host_memory, "_MOST_SAMPLES", 16)
-    monkeypatch.setattr(host_memory, "_WORK_SHARE", 1.0)
-    with HostMemory(interval=0.002) as host, subprocess.Popen(["sleep", "2"]):
-        time.sleep(1.5)
+def test_a_long_run_keeps_few_samples() -> None:
+    host, _ = follow(["sleep", "1.5"], 16, 0.002)
     [process] = host.processes.values()
     assert len(process.samples) <= 17
     assert process.samples[-1].seconds - process.samples[0].seconds > 0.3
