@@ -15,7 +15,8 @@ class Page {
    */
   constructor(devices, model) {
     this.devices = devices;
-    this.use(model);
+    this.model = model;
+    this.views = this.viewsOf(model);
     this.tabs = new Tabs(() => this.show(), (tab) => this.views.isUsed(tab));
     this.frame = 0;
     this.paper = new Paper(() => ({ views: this.views, tab: this.tabs.chosen }));
@@ -38,16 +39,18 @@ class Page {
   }
 
   /** @param {import("./data/model.js").Model} model of one device */
-  use(model) {
-    this.model = model;
-    this.views = new Views(model, (window) => this.setWindow(window), (kind) => this.setKind(kind),
+  viewsOf(model) {
+    return new Views(model, (window) => this.setWindow(window), (kind) => this.setKind(kind),
       (stacked) => this.setStacked(stacked), (address) => this.chooseDevice(address));
   }
 
   /** The address may name another device; its data are still packed. */
   async followAddress() {
     const model = await this.devices.open(readAddress().device);
-    if (model !== this.model) this.use(model);
+    if (model !== this.model) {
+      this.model = model;
+      this.views = this.viewsOf(model);
+    }
     this.follow();
   }
 

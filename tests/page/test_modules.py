@@ -58,3 +58,11 @@ def test_what_the_modules_compute(tmp_path: Path) -> None:
     # A file that cannot be read, or that has no test, is one test by itself.
     passed = len(re.findall(r"^ *ok \d", result.stdout, re.MULTILINE))
     assert passed >= len(re.findall(r'^test\("', written, re.MULTILINE)) > 0
+
+
+def test_types_of_the_modules() -> None:
+    tsc = shutil.which("tsc") or pytest.skip("no tsc: apt-get install node-typescript")
+    result = subprocess.run(
+        [tsc, "-p", str(ROOT / "report" / "page")], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stdout

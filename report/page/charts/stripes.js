@@ -191,10 +191,10 @@ export class StripeLayer {
     if (series) {
       const { of, names } = series.groups;
       const layers = names.map((_, group) => series.chosen.indexOf(group));
-      return (block) => (layers[of[context[block]]] < 0 ? series.chosen.length : layers[of[context[block]]]);
+      return (/** @type {number} */ block) => (layers[of[context[block]]] < 0 ? series.chosen.length : layers[of[context[block]]]);
     }
     const layers = model.page.categories.map((/** @type {string} */ _, /** @type {number} */ i) => model.page.stacking.indexOf(i));
-    return (block) => layers[model.numbers.category[context[block]]];
+    return (/** @type {number} */ block) => layers[model.numbers.category[context[block]]];
   }
 
   /**

@@ -109,6 +109,7 @@ export class Series {
   /**
    * An index in SERIES_KINDS for every chosen group.
    * @param {Series | null} before
+   * @returns {number[]}
    */
   keepColours(before) {
     const old = before && before.groups === this.groups ? before : null;

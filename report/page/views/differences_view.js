@@ -11,10 +11,18 @@ import { fillRows, makeBytes, makeDelta, makePlace, signed } from "../elements/t
 
 /** @typedef {{key: string, before: number, after: number, delta: number, from: string, why: string}} DeltaRow */
 
-/** Keys that join rows of another one. @type {Record<string, {of: string, nameOf: (text: string) => string}>} */
+/**
+ * Keys that join rows of another one.
+ * @type {Record<string, {of: string, nameOf: (text: string) => string}>}
+ */
 const JOINED = { function: { of: "line", nameOf: functionOf }, layers: { of: "module", nameOf: layersOf } };
 
 export class DifferencesView {
+  /** @type {RunsByStep} */ runs;
+  /** @type {string} */ pair;
+  /** @type {HTMLSelectElement} */ before;
+  /** @type {HTMLSelectElement} */ after;
+
   /** @param {import("../data/model.js").Model} model */
   constructor(model) {
     this.model = model;
@@ -65,7 +73,7 @@ export class DifferencesView {
       option.value = String(file.given);
       select.append(option);
     }
-    const word = name.toLowerCase();
+    const word = select.dataset.word = name.toLowerCase();
     select.dataset.given = String(chosen.given);
     select.onchange = () => choices.set(word, select.value, select.dataset.given);
     return select;
@@ -180,9 +188,9 @@ export class DifferencesView {
   show(colours) {
     this.colours = colours;
     if (!this.before) return;
-    for (const [word, select] of [["before", this.before], ["after", this.after]]) {
-      select.value = choices.get(word, select.dataset.given);
-      if (!this.fileOf(select)) select.value = select.dataset.given;
+    for (const select of [this.before, this.after]) {
+      select.value = choices.get(select.dataset.word || "", select.dataset.given);
+      if (!this.fileOf(select)) select.value = select.dataset.given || "";
     }
     const files = [this.before, this.after].map((select) => this.fileOf(select));
     const pair = files.map((file) => file.given).join();

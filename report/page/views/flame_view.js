@@ -13,6 +13,9 @@ import { fillLegend } from "../elements/table.js";
 const FRAME_MODES = [["whole", "whole stack"], ["own", "own code"]];
 
 export class FlameView {
+  /** @type {FlameTable} */ twin;
+  /** @type {{refresh: () => void}[]} */ choices;
+
   /**
    * @param {import("../data/model.js").Model} model
    * @param {(kind: string) => void} setKind

@@ -12,6 +12,9 @@ import { fillRows, makeAmount, makeBytes, makeDelta, makePlace, signed } from ".
 /** @typedef {import("../data/model.js").Row} Row */
 
 export class GrowthView {
+  /** @type {GrowthLine} */ line;
+  /** @type {HTMLInputElement[]} */ inputs;
+
   /** @param {import("../data/model.js").Model} model */
   constructor(model) {
     this.model = model;
@@ -123,7 +126,7 @@ export class GrowthView {
     this.line.draw(colours, [a, b]);
     this.inputs.forEach((input, i) => {
       const sample = [a, b][i];
-      if (document.activeElement !== input) input.value = this.growth.hasSteps ? this.growth.steps[sample] : this.growth.seconds[sample].toFixed(3);
+      if (document.activeElement !== input) input.value = this.growth.hasSteps ? String(this.growth.steps[sample]) : this.growth.seconds[sample].toFixed(3);
     });
     this.search.refresh();
     this.keys.refresh();

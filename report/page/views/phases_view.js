@@ -6,6 +6,8 @@ import { formatSeconds } from "../elements/format.js";
 import { fillRows, makeBytes } from "../elements/table.js";
 
 export class PhasesView {
+  /** @type {string} */ found;
+
   /**
    * @param {import("../data/model.js").Model} model
    * @param {import("./moment_bar.js").SetWindow} setWindow

@@ -13,6 +13,8 @@ const GIB = 2 ** 30;
 /** @typedef {import("../charts/plan_line.js").PlanPoint} PlanPoint */
 
 export class PlanView {
+  /** @type {PlanLine} */ line;
+
   /** @param {import("../data/model.js").Model} model */
   constructor(model) {
     this.plan = model.page.plan;

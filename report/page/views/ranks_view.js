@@ -12,6 +12,8 @@ const MOST_PHASES_SHOWN = 12;
 const MOST_OUTLIERS_SHOWN = 5;
 
 export class RanksView {
+  /** @type {RunsByStep} */ runs;
+
   /**
    * @param {import("../data/model.js").Model} model
    * @param {(address: string) => void} open shows a file of the page on all tabs
