@@ -29,6 +29,13 @@ LONG = {
     # Callbacks for trainers: those of transformers, Lightning and accelerate stay.
     "test_trainers.py::test_ignite_*": "test_transformers_logs_what_torch_counts",
     "test_trainers.py::test_composer_*": "test_transformers_logs_what_torch_counts",
+    # Programs with planted wastes: [gradients_kept] and [zero_grad_late] stay.
+    "test_assistants.py::test_the_loop_*[[]double*]": "[gradients_kept]",
+    "test_assistants.py::test_the_loop_*[[]graph*]": "test_advice.py",
+    "test_assistants.py::test_the_loop_*[[]held*]": "test_advice.py",
+    "test_assistants.py::test_the_loop_*[[]models_kept]": "[gradients_kept]",
+    "test_assistants.py::test_the_loop_*[[]results*]": "test_advice.py",
+    "test_assistants.py::test_the_loop_*[[]zero_grad_keeps]": "test_advice.py",
     # Questions of users, each a program of its own.
     "test_innocent_threads.py::*": "test_advice.py, test_growth.py",
     "test_training_threads.py::*": "test_advice.py",

@@ -37,7 +37,8 @@ def simulate(
     numbered = (Path(folder) / f"{stem}-{number}" for number in itertools.count(1))
     into = next(path for path in numbered if not path.exists())
     try:
-        measured = run_attempt(program, options, into, simulate=device)
+        # Stacks as in any run: findings need the operators.
+        measured = run_attempt(program, options, into, simulate=device, stacks="")
     except BuildError as error:
         raise AnswerError(str(error)) from None
     return json_text(_measured(measured), indent=1)

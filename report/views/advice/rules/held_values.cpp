@@ -73,7 +73,7 @@ enum class KeptHow {
     kDoubleBackward,
     kBackward,
     kModels,
-    kGradientsOfModels,  // reported only together with models
+    kGradients,  // reported together with models, or if they are more than the parameters
 };
 
 KeptHow how_kept(const RunBlock& block) {
@@ -82,7 +82,7 @@ KeptHow how_kept(const RunBlock& block) {
         return KeptHow::kModels;
     }
     if (block.origin.category == "gradient" && history.without_gradients) {
-        return KeptHow::kGradientsOfModels;
+        return KeptHow::kGradients;
     }
     if (history.made_in == Phase::kBackward) {
         // The engine turns gradients off, except with create_graph=True.
@@ -114,7 +114,7 @@ KeptWords words_of(KeptHow how) {
             return {"gradients_kept",
                     "Values made in backward passes are kept from pass to pass",
                     "set them to None after use, or keep copies on the host"};
-        case KeptHow::kGradientsOfModels:
+        case KeptHow::kGradients:
             return {"models_kept",
                     "Gradients of earlier models are kept with them",
                     "drop the models: peakline holders shows the references to them"};
@@ -141,6 +141,9 @@ public:
 
     void see(const RunBlock& block) override {
         const BlockHistory& history = block.history;
+        if (block.is_at_peak && block.origin.category == "parameter") {
+            parameter_bytes_ += block.bytes;
+        }
         const bool is_value = is_value_of_step(block.origin.category) ||
                               (history.made_in == Phase::kBackward && !history.within_phase &&
                                !history.without_gradients);
@@ -165,7 +168,7 @@ public:
             return;
         }
         const KeptHow how = how_kept(block);
-        const bool is_of_models = how == KeptHow::kModels || how == KeptHow::kGradientsOfModels;
+        const bool is_of_models = how == KeptHow::kModels || how == KeptHow::kGradients;
         Line& line = lines_[{is_of_models ? std::string() : block.origin.line.key, how}];
         line.sums.add(block);
         if (outlived > 1) {
@@ -187,10 +190,18 @@ public:
         const bool keeps_models = keeps(KeptHow::kModels);
         for (auto& [key, line] : lines_) {
             const size_t passes = line.passes_at_peak.size();
-            if (!is_kept(line) || (key.second == KeptHow::kGradientsOfModels && !keeps_models)) {
+            KeptHow how = key.second;
+            if (how == KeptHow::kGradients && !keeps_models) {
+                // A parameter has one gradient: what is more is kept by the program.
+                if (line.sums.held_bytes() <= parameter_bytes_) {
+                    continue;
+                }
+                how = KeptHow::kBackward;
+            }
+            if (!is_kept(line)) {
                 continue;
             }
-            const KeptWords words = words_of(key.second);
+            const KeptWords words = words_of(how);
             Proposal one;
             one.rule = words.rule;
             one.title = words.title;
@@ -202,9 +213,9 @@ public:
             line.sums.describe(&one);
             one.most = std::move(line.changes);
             // Some values of a backward pass are needed until it ends.
-            one.is_open =
-                key.second == KeptHow::kDoubleBackward || key.second == KeptHow::kBackward;
-            one.is_exact = !one.is_open;
+            one.is_open = how == KeptHow::kDoubleBackward || how == KeptHow::kBackward;
+            // A model from before the first step may be another one: it is not counted.
+            one.is_exact = !one.is_open && how != KeptHow::kModels;
             proposals->push_back(std::move(one));
         }
     }
@@ -253,6 +264,7 @@ private:
     }
 
     const RunFacts& run_;
+    uint64_t parameter_bytes_ = 0;  // at the peak
     std::map<std::pair<std::string, KeptHow>, Line> lines_;
 };
 
