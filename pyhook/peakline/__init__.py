@@ -41,7 +41,7 @@ from peakline.api.tracing import (
 if TYPE_CHECKING:
     from peakline._report import TraceError
     from peakline.api.holding import HeldBlock, Holder, Holders, holders
-    from peakline.differences.reports import check, diff
+    from peakline.differences.reports import check, diff, reserved_growth
     from peakline.launch.options import RunOptions
     from peakline.launch.recorded_run import RecordedRun, run, simulate
     from peakline.recording import Recording, Report
@@ -73,6 +73,7 @@ __all__ = [
     "phase",
     "ranks",
     "report_stats",
+    "reserved_growth",
     "reset",
     "run",
     "simulate",
@@ -88,7 +89,7 @@ _LATER = {
     **dict.fromkeys(("HeldBlock", "Holder", "Holders", "holders"), "peakline.api.holding"),
     **dict.fromkeys(("Recording", "Report", "open"), "peakline.recording"),
     **dict.fromkeys(("RecordedRun", "run", "simulate"), "peakline.launch.recorded_run"),
-    **dict.fromkeys(("check", "diff"), "peakline.differences.reports"),
+    **dict.fromkeys(("check", "diff", "reserved_growth"), "peakline.differences.reports"),
     "RunOptions": "peakline.launch.options",
     "ranks": "peakline.runs.ranks",
     "TraceError": "peakline._report",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import peakline
 import pytest
 from lab import PROGRAMS, Lab, Run
 
@@ -52,6 +54,18 @@ def test_rows_are_torchs_new_segments_and_sum_to_the_growth(lab: Lab, run: Run) 
         str(keeper)
     }
     assert max(row["largest_request_bytes"] for row in grown) == (12 + 4 * 7) << 20
+
+
+def test_python_has_the_rows_and_the_text_of_the_command(lab: Lab, run: Run) -> None:
+    with peakline.open(run.trace) as recording:
+        report = peakline.reserved_growth(recording, since="step@3", full_paths=True)
+        with pytest.raises(ValueError, match="has no such step"):
+            peakline.reserved_growth(recording, since="step@3000")
+    told = explained(lab, run.trace, "--since", "step@3")
+    assert [asdict(row) for row in report] == told["rows"]
+    assert report.document == told
+    printed = lab.peakline("leaks", "--measure", "reserved", "--since", "step@3", str(run.trace))
+    assert str(report) in printed.stdout
 
 
 def test_without_a_moment_all_segments_are_new(lab: Lab, run: Run) -> None:

@@ -1,4 +1,4 @@
-"""``peakline.diff()`` and ``peakline.check()``: two recordings, or one and its limits."""
+"""``peakline.diff()``, ``check()`` and ``reserved_growth()``: differences as `Report`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from peakline.differences.limits.judging import Limits, judge
 from peakline.differences.limits.limit import PEAK, PHASE, Limit
 from peakline.differences.limits.limits_file import read_limits
 from peakline.differences.loading import path_of
+from peakline.differences.reserved import GrownRow, reserved_since, reserved_text
+from peakline.differences.reserved import document_of as document_of_growth
 from peakline.differences.side import side_of_trace
 from peakline.differences.text import comparison_text
 from peakline.recording import Recording, Report
@@ -65,6 +67,46 @@ def diff(
     title = "Peak" if at == "peak" else f"At {at}"
     lines = comparison_text(comparison, title, ROWS_OF_DIFFERENCES, lambda text, _: text)
     return report_of_lines(DifferenceRow, document["rows"], document, lines)
+
+
+def reserved_growth(
+    recording: Recording,
+    *,
+    since: str | float | None = None,
+    device: int | str | None = None,
+    frame: str = "caller",
+    hide: Sequence[str] | None = None,
+    symbols: Sequence[str] | None = None,
+    full_paths: bool = False,
+) -> Report[GrownRow]:
+    """Return why torch reserves more memory than at a moment; the rows sum to the growth.
+
+    >>> report = peakline.reserved_growth(recording)
+    >>> sum(row.bytes for row in report) == report.document["delta_bytes"]
+    True
+
+    Args:
+        recording: the run.
+        since: seconds since the trace began, ``"step@100"``, or a local time as
+            ``"2030-01-31T08:00"``; None: the whole run.
+        device: a number; None: the GPU with the highest peak.
+        frame: as in `Recording.table`, like those that follow.
+        hide: files of frames to skip.
+        symbols: folders of libraries with names.
+        full_paths: absolute paths.
+
+    Raises:
+        ValueError: it is no moment of this run, or the trace does not have the events since then.
+    """
+    options = {"frame": frame, "hide": hide, "symbols": symbols, "full_paths": full_paths}
+    number = None if device is None else str(device)
+    try:
+        found = reserved_since(recording, since, number, **options)
+    except CommandError as error:
+        raise ValueError(str(error)) from error
+    document = document_of_growth(found)
+    lines = reserved_text(found, ROWS_OF_DIFFERENCES)
+    return report_of_lines(GrownRow, document["rows"], document, lines)
 
 
 def check(

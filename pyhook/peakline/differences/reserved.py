@@ -6,9 +6,12 @@ that made torch ask the driver, and the blocks that keep it now. Rows sum to the
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+import re
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from peakline.base.engine import CommandError, report_engine
@@ -49,14 +52,14 @@ class Reason:
     pool: int
 
 
-@dataclass
+@dataclass(frozen=True)
 class GrownRow:
-    """The pieces with one reason."""
+    """The pieces with one reason; ``live_bytes`` is what their blocks hold at the end."""
 
     line: str
     keeper: str
     pool: int
-    bytes: int = 0
+    bytes: int
     pieces: int = 0
     live_bytes: int = 0
     largest_request_bytes: int = 0
@@ -84,18 +87,25 @@ class ReservedSince:
 
 
 def reserved_since(
-    recording: Recording, since_seconds: float | None, device: str | None, **options: Any
+    recording: Recording, since: str | float | None, device: str | None, **options: Any
 ) -> ReservedSince:
     """Return why reserved memory grew since a moment; None: since the program began.
 
+    Args:
+        recording: the run.
+        since: seconds since the trace began, "step@N", or a local time as "2030-01-31T08:00".
+        device: a number; None: the GPU with the highest peak.
+        options: those of a report about lines: frame, hide, symbols, full_paths.
+
     Raises:
-        CommandError: the trace does not have the events since then.
+        CommandError: it is no moment of this run, or the trace does not have the events since then.
         peakline._report.TraceError: it has no segments of this device.
     """
     kept = recording.document("summary", top=1)["kept"]
     known_from = float(kept["from_seconds"]) if kept else 0.0
-    is_whole = since_seconds is None
-    since_seconds = known_from if since_seconds is None else since_seconds
+    moment = _seconds_of(since, recording)
+    is_whole = moment is None
+    since_seconds = known_from if moment is None else moment
     if since_seconds < known_from:
         raise CommandError(
             f"{recording.path}: single events are known from {duration_of(known_from)} on: give a"
@@ -118,14 +128,39 @@ def reserved_since(
         begin, since_seconds = 0, 0.0
         older = _older_requests(recording, number, rows, options) if remaining else {}
     elif begin != remaining:
-        gone = GrownRow(_RETURNED, "", 0, remaining - begin)
-        gone.pieces = len(old) - sum(one.since is None for one in pieces.all)
-        rows.append(gone)
+        returned = len(old) - sum(one.since is None for one in pieces.all)
+        rows.append(GrownRow(_RETURNED, "", 0, remaining - begin, returned))
     rest = end - begin - sum(row.bytes for row in rows)
     if rest:
         rows.append(GrownRow(_UNKNOWN, "", 0, rest))
     rows.sort(key=lambda row: (-abs(row.bytes), row.line))
     return ReservedSince(str(recording.path), number, since_seconds, begin, end, rows, older)
+
+
+def _seconds_of(since: str | float | None, recording: Recording) -> float | None:
+    """Return a moment in seconds since the trace began; None: the whole run.
+
+    Raises:
+        CommandError: it is no moment of this run.
+    """
+    if since is None:
+        return None
+    text = str(since)
+    if re.fullmatch(r"[0-9]+(\.[0-9]+)?", text):
+        return float(text)
+    if found := re.fullmatch(r"step@([0-9]+)", text):
+        begins = [one.begin_seconds for one in recording.steps() if one.step == int(found[1])]
+        if begins:
+            return float(begins[0])
+        raise CommandError(f"{text}: {recording.path} has no such step")
+    try:
+        moment: float = datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        raise CommandError(f"{text}: give seconds, step@N or 2030-01-31T08:00") from None
+    seconds: float = moment - recording.info()["start_realtime_ns"] * 1e-9
+    if seconds < 0:
+        raise CommandError(f"{text} is before the recording began")
+    return seconds
 
 
 def _older_requests(
@@ -175,8 +210,10 @@ def _segment_events(
 
 
 class _Pieces:
+    """Pieces by address; no two overlap."""
+
     def __init__(self, old: Iterable[Piece]) -> None:
-        self.all = list(old)
+        self.all = sorted(old, key=_begin_of)
         self._asking: list[Piece] = []  # new ones without a request
 
     def apply(self, event: Event) -> None:
@@ -184,15 +221,22 @@ class _Pieces:
         begin, size = event.address or 0, event.bytes or 0
         if event.kind in _ADDED:
             new = Piece(begin, begin + size, event)
-            self.all.append(new)
+            insort(self.all, new, key=_begin_of)
             self._asking.append(new)
         elif event.kind in _REMOVED:
-            self.all = [part for one in self.all for part in _without(one, begin, begin + size)]
+            first = max(bisect_right(self.all, begin, key=_begin_of) - 1, 0)
+            last = bisect_left(self.all, begin + size, key=_begin_of)
+            cut = [_without(one, begin, begin + size) for one in self.all[first:last]]
+            self.all[first:last] = chain.from_iterable(cut)
             self._asking = []
         else:
             for one in self._asking:
                 one.request = event
             self._asking = []
+
+
+def _begin_of(piece: Piece) -> int:
+    return piece.begin
 
 
 def _without(piece: Piece, begin: int, end: int) -> Iterator[Piece]:
@@ -205,9 +249,9 @@ def _without(piece: Piece, begin: int, end: int) -> Iterator[Piece]:
 
 
 def _rows_of(pieces: Iterable[Piece], segments: Sequence[Mapping[str, Any]]) -> list[GrownRow]:
-    rows: dict[Reason, GrownRow] = {}
     by_address = sorted(segments, key=lambda one: one["address"])
     begins = [one["address"] for one in by_address]
+    found: dict[Reason, list[tuple[Piece, int]]] = {}  # with the bytes of their blocks
     for piece in pieces:
         held: dict[str, int] = {}
         pool = 0
@@ -219,19 +263,28 @@ def _rows_of(pieces: Iterable[Piece], segments: Sequence[Mapping[str, Any]]) -> 
                     held[line] = held.get(line, 0) + size
         keeper = max(held, key=lambda line: (held[line], line), default="")
         line = (piece.request.line if piece.request else None) or _UNKNOWN
-        line = line if piece.since else OLDER
-        row = rows.setdefault(Reason(line, keeper, pool), GrownRow(line, keeper, pool))
-        row.bytes += piece.end - piece.begin
-        row.pieces += 1
-        row.live_bytes += sum(held.values())
-        if piece.request:
-            asked = piece.request.requested_bytes or piece.request.bytes or 0
-            row.largest_request_bytes = max(row.largest_request_bytes, asked)
-        if piece.since is None:
-            continue
-        if row.first_seconds is None or piece.since.seconds < row.first_seconds:
-            row.first_seconds, row.first_step = piece.since.seconds, piece.since.step
-    return list(rows.values())
+        reason = Reason(line if piece.since else OLDER, keeper, pool)
+        found.setdefault(reason, []).append((piece, sum(held.values())))
+    return [_row_of(reason, alike) for reason, alike in found.items()]
+
+
+def _row_of(reason: Reason, alike: Sequence[tuple[Piece, int]]) -> GrownRow:
+    requests = [one.request for one, _ in alike if one.request]
+    since = [one.since for one, _ in alike if one.since]
+    first = min(since, key=lambda event: event.seconds, default=None)
+    return GrownRow(
+        reason.line,
+        reason.keeper,
+        reason.pool,
+        bytes=sum(one.end - one.begin for one, _ in alike),
+        pieces=len(alike),
+        live_bytes=sum(held for _, held in alike),
+        largest_request_bytes=max(
+            (one.requested_bytes or one.bytes or 0 for one in requests), default=0
+        ),
+        first_seconds=first.seconds if first else None,
+        first_step=first.step if first else None,
+    )
 
 
 def _held_in(piece: Piece, blocks: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, int]]:
@@ -241,6 +294,12 @@ def _held_in(piece: Piece, blocks: Sequence[Mapping[str, Any]]) -> Iterator[tupl
         )
         if size > 0:
             yield block["location"] or _UNKNOWN, size
+
+
+def document_of(found: ReservedSince) -> dict[str, Any]:
+    """Return the JSON document of the report."""
+    head = {"schema_version": 1, "measure": "reserved", "delta_bytes": found.delta_bytes}
+    return {**head, **asdict(found)}
 
 
 def reserved_text(found: ReservedSince, top: int) -> list[str]:

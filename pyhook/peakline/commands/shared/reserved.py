@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import re
-from dataclasses import asdict
-from datetime import datetime
-from typing import TYPE_CHECKING
 
 from peakline.base.engine import CommandError
 from peakline.base.output import write_json, write_lines
 from peakline.commands.shared.report_options import add_measures, named_options, option_words
-
-if TYPE_CHECKING:
-    from peakline.recording import Recording
 
 _RESERVED = "reserved"
 _ROWS = 20
@@ -37,7 +30,7 @@ def print_reserved_growth(args: argparse.Namespace) -> int | None:
         if args.since is not None:
             raise CommandError("--since needs --measure reserved")
         return None
-    from peakline.differences.reserved import reserved_since, reserved_text
+    from peakline.differences.reserved import document_of, reserved_since, reserved_text
     from peakline.recording import Recording
 
     if args.by != "line" or args.fail_on_growth:
@@ -47,37 +40,10 @@ def print_reserved_growth(args: argparse.Namespace) -> int | None:
     documents = []
     for path in args.files:
         recording = Recording(path)
-        seconds = _seconds_of(args.since, recording)
-        found = reserved_since(recording, seconds, args.device, **options)
-        head = {"schema_version": 1, "measure": _RESERVED, "delta_bytes": found.delta_bytes}
-        documents.append({**head, **asdict(found)})
+        found = reserved_since(recording, args.since, args.device, **options)
+        documents.append(document_of(found))
         if not args.json:
             write_lines(*reserved_text(found, _ROWS if args.top is None else args.top))
     if args.json:
         write_json(documents if len(documents) > 1 else documents[0], indent=2)
     return 0
-
-
-def _seconds_of(text: str | None, recording: Recording) -> float | None:
-    """Return a value of --since in seconds since the trace began; None: the whole run.
-
-    Raises:
-        CommandError: it is no moment of this run.
-    """
-    if text is None:
-        return None
-    if re.fullmatch(r"[0-9]+(\.[0-9]+)?", text):
-        return float(text)
-    if found := re.fullmatch(r"step@([0-9]+)", text):
-        begins = [one.begin_seconds for one in recording.steps() if one.step == int(found[1])]
-        if begins:
-            return float(begins[0])
-        raise CommandError(f"--since {text}: {recording.path} has no such step")
-    try:
-        moment: float = datetime.fromisoformat(text).timestamp()
-    except ValueError:
-        raise CommandError(f"--since {text}: give seconds, step@N or 2030-01-31T08:00") from None
-    seconds: float = moment - recording.info()["start_realtime_ns"] * 1e-9
-    if seconds < 0:
-        raise CommandError(f"--since {text} is before the recording began")
-    return seconds
