@@ -10,7 +10,7 @@ import csv
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from peakline.base.sizes import size_of
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _MOST_SAMPLES = 1024  # of a process; then every second one is dropped
 _LOOK_BACK_SECONDS = 60.0
+_LARGE_PINNED_SHARE = 0.25  # of the limit of the container
 _WORK_SHARE = 0.02  # of a processor, on machines with very many processes
 _LIMITS = (
     Path("/sys/fs/cgroup/memory.max"),
@@ -151,6 +152,22 @@ def limit_of_container() -> int | None:
         if text.isdecimal() and int(text) < machine:
             return int(text)
     return None
+
+
+def pinned_warning(peaks: Sequence[int]) -> str:
+    """Return a sentence if pinned memory was a large share of the limit of the container, else "".
+
+    `peaks`: bytes, of each process.
+    """
+    limit = limit_of_container()
+    pinned = sum(peaks)
+    if not limit or pinned < limit * _LARGE_PINNED_SHARE:
+        return ""
+    most = "at most " if len([one for one in peaks if one]) > 1 else ""
+    return (
+        f"pinned memory of the host: {most}{size_of(pinned)}, {pinned / limit:.0%} of the"
+        f" {size_of(limit)} that this container may use, and it cannot be swapped"
+    )
 
 
 def _command_of(pid: int) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from peakline.launch import host_memory
-from peakline.launch.host_memory import HostMemory, limit_of_container
+from peakline.launch.host_memory import HostMemory, limit_of_container, pinned_warning
 from peakline.launch.options import RunOptions, problem_of
 from peakline.launch.run_end import RunEnd
 
@@ -95,6 +95,9 @@ def test_the_limit_of_the_container_is_the_kernels(
 ) -> None:
     limit = tmp_path / "memory.max"
     monkeypatch.setattr(host_memory, "_LIMITS", (tmp_path / "missing", limit))
-    for text, found in (("max\n", None), (f"{1 << 30}\n", 1 << 30), (f"{1 << 62}\n", None)):
+    for text, found in (("max\n", None), (f"{1 << 62}\n", None), (f"{1 << 30}\n", 1 << 30)):
         limit.write_text(text)
         assert limit_of_container() == found
+    assert pinned_warning([(1 << 28) - 1, 0]) == ""
+    assert pinned_warning([1 << 29, 0]).startswith("pinned memory of the host: 512.0 MB, 50% of")
+    assert "at most 768.0 MB, 75% of the 1.000 GB" in pinned_warning([1 << 29, 1 << 28])

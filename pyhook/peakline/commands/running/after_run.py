@@ -19,6 +19,7 @@ from peakline.base.output import say
 from peakline.base.sizes import size_of
 from peakline.commands.shared.findings import fault_line
 from peakline.commands.shared.out_of_memory import cause_of
+from peakline.launch.host_memory import pinned_warning
 from peakline.launch.run_end import RunEnd
 from peakline.pages.making import make_file, page_beside
 from peakline.pages.options import PageOptions
@@ -40,6 +41,7 @@ class _Recorded:
     event_count: int
     row_count: int
     refused: int  # requests that a device refused
+    pinned_peak_bytes: int
 
 
 def name_files(paths: list[Path], page: str = "") -> None:
@@ -83,6 +85,9 @@ def report(paths: list[Path], end: RunEnd, top: int, page: str = "") -> None:
     with failing_alone("what could be mended is not known"):
         fault = fault_line(report_engine().Trace(str(heaviest.path)), heaviest.event_count)
         say(*([f"peakline: {fault}"] if fault else []))
+    if pinned := pinned_warning([one.pinned_peak_bytes for one in recorded]):
+        words = shell_words(["peakline", "table", "--device", "pinned", str(heaviest.path)])
+        say(f"peakline: {pinned}: {words}")
     for one in recorded:
         say(f"peakline: wrote {one.path} ({_cost(one)})")
     shown = list(ran_out) or [heaviest]
@@ -184,7 +189,8 @@ def _load(path: Path) -> _Recorded | None:
         peak = highest_peak(summary["devices"])
         events, rows = int(summary["event_count"]), int(summary["table"]["row_count"])
         refused = int((summary["table"]["out_of_memory"] or {}).get("count", 0))
-        return _Recorded(path, peak, events, rows, refused)
+        pinned = sum(one["peak_bytes"] for one in summary["devices"] if one["device"] == "pinned")
+        return _Recorded(path, peak, events, rows, refused, pinned)
     return None
 
 
