@@ -38,6 +38,8 @@ class Options(TypedDict, total=False):
     recomputed: str
     flops: Sequence[str]
     layers: Sequence[str]
+    sizes: Sequence[str]
+    at_sizes: Sequence[str]
 
 # Values of an option with their meanings, the default first: by, frame, at, measure.
 CHOICES: dict[str, dict[str, str]]

@@ -67,6 +67,8 @@ struct CallArguments {
     PyObject* recomputed = nullptr;
     PyObject* flops = nullptr;
     PyObject* layers = nullptr;
+    PyObject* sizes = nullptr;
+    PyObject* at_sizes = nullptr;
 };
 
 bool parse_arguments(PyObject* args, PyObject* kwargs, const char** name, CallArguments* given) {
@@ -101,10 +103,12 @@ bool parse_arguments(PyObject* args, PyObject* kwargs, const char** name, CallAr
                                   "recomputed",
                                   "flops",
                                   "layers",
+                                  "sizes",
+                                  "at_sizes",
                                   nullptr};
     return PyArg_ParseTupleAndKeywords(args,
                                        kwargs,
-                                       "s|$pOOOOOKOpOKpKOpOIOKOpppOpKOOOO:report",
+                                       "s|$pOOOOOKOpOKpKOpOIOKOpppOpKOOOOOO:report",
                                        const_cast<char**>(names),
                                        name,
                                        &given->json,
@@ -136,7 +140,9 @@ bool parse_arguments(PyObject* args, PyObject* kwargs, const char** name, CallAr
                                        &given->budget_of,
                                        &given->recomputed,
                                        &given->flops,
-                                       &given->layers) != 0;
+                                       &given->layers,
+                                       &given->sizes,
+                                       &given->at_sizes) != 0;
 }
 
 bool set_options(const CallArguments& given, ReportOptions* options) {
@@ -168,6 +174,8 @@ bool set_options(const CallArguments& given, ReportOptions* options) {
            set_text(given.recomputed, &options->plan.recomputed) &&
            set_texts(given.flops, &options->plan.flops) &&
            set_texts(given.layers, &options->plan.layers) &&
+           set_texts(given.sizes, &options->sizes.recorded) &&
+           set_texts(given.at_sizes, &options->sizes.at) &&
            set_text(given.cwd, &options->paths.working_directory);
 }
 

@@ -27,7 +27,8 @@ MakeReport make_ledger;
 MakeReport make_leaks;
 // Changes that would lower the peak, and by how much.
 MakeReport make_advise;
-// The cheapest layers to checkpoint so that the peak is under a budget.
+// The cheapest layers to checkpoint so that the peak is under a budget. With ReportOptions::sizes:
+// the peak at sizes that were never run, from recordings of two sizes or more.
 MakeReport make_plan;
 // The memory that the run would need under other settings of torch's allocator and on other
 // devices.

@@ -68,7 +68,10 @@ SUBJECTS: dict[str, list[list[str]]] = {
     "live": [["--once", "TRACE"]],
     "report": [["TRACE"], ["--beside", "TRACE"]],
     "tree": [["--plain", "TRACE"]],
-    "plan": [["--budget", "1MiB", "TRACE"]],
+    "plan": [
+        ["--budget", "1MiB", "TRACE"],
+        ["--sizes", "TRACE", "TRACE", "--at", "batch=4"],
+    ],
     "table": [["TRACE"], ["--by", "stack", "TRACE"], ["--by", "module,op", "TRACE"]],
     "timeline": [["TRACE"], ["--where", f"line={HOSTILE}", "TRACE"]],
     "attach": [[MISSING], ["-o", MISSING, "0"]],

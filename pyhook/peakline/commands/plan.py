@@ -1,4 +1,7 @@
-"""``peakline plan``: the cheapest layers to checkpoint under a budget; --try proves it by runs."""
+"""``peakline plan``: the cheapest layers to checkpoint under a budget; --try proves it by runs.
+
+With --sizes: the peak at other sizes.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,8 @@ from peakline.builds.native_build import BuildError
 from peakline.commands.running.program_options import run_options_of
 from peakline.commands.running.trial_runs import add_try_arguments, check_program, progress
 from peakline.commands.shared import report_options as options
+from peakline.commands.shared.folders import WHOLE
+from peakline.commands.shared.plan_sizes import add_sizes_arguments, run_sizes
 from peakline.commands.shared.printing import print_reports, suggest
 from peakline.recording.plans import SNIPPET
 from peakline.trials.attempts import TryOptions
@@ -28,7 +33,8 @@ HELP = "Show the cheapest layers to checkpoint under a budget. --try proves it."
 EXAMPLES = (
     "peakline plan --budget 24GiB train.peak\n"
     "peakline plan --budget a100-40 train.peak\n"
-    "peakline plan --try train.py --simulate h200 --budget 24GiB --steps 3"
+    "peakline plan --try train.py --simulate h200 --budget 24GiB --steps 3\n"
+    "peakline plan --sizes a.peak b.peak --at batch=64,length=8192"
 )
 
 
@@ -37,7 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = (
         "peakline plan --budget SIZE [options] FILE ...\n"
         "       peakline plan --budget SIZE --try PROGRAM --simulate DEVICE [options]"
-        " [-- ARGUMENTS ...]"
+        " [-- ARGUMENTS ...]\n"
+        "       peakline plan --sizes FILE FILE ... --at batch=N,length=N"
     )
     parser.add_argument(
         "files", nargs="*", metavar="FILE", help="Trace file (.peak, or packed .peak.zst)"
@@ -61,6 +68,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         " simulated device of this size, then the next cheaper plan; words after -- are its"
         " arguments, or the program",
     )
+    add_sizes_arguments(parser)
+    folder_gives = parser.get_default("folder_gives")
+    parser.set_defaults(folder_gives=lambda args: WHOLE if args.sizes else folder_gives(args))
     options.add_device(parser)
     options.refuse_where(parser)
     options.add_terminal(parser)
@@ -81,6 +91,10 @@ def _budget(text: str) -> Budget:
 
 def run(args: argparse.Namespace) -> int:
     """Print the plan. Returns 1 if none fits, or if its run does not fit."""
+    if args.sizes:
+        return run_sizes(args, _room(args.budget, args.sizes[0][0]) if args.budget else 0)
+    if args.at or args.lengths:
+        raise CommandError("--at and --lengths need --sizes: the recordings to predict from")
     if args.program is not None:
         return _run_trials(args)
     if len(args.files) != 1:
@@ -90,14 +104,20 @@ def run(args: argparse.Namespace) -> int:
     if budget is None and not layers:
         raise CommandError("give a --budget: a size (24GiB) or a device (a100-40)")
     chosen = options.named_options(args)
+    chosen.pop("at", None)  # of --sizes
     chosen |= {"layers": layers}
     if budget is not None:
-        beside = other_bytes(Path(args.files[0])) if budget.is_device else 0
-        chosen |= {"peak_budget": max(0, budget.bytes - beside)}
+        chosen |= {"peak_budget": _room(budget, args.files[0])}
         chosen |= {"budget_of": "device" if budget.is_device else "allocated"}
     print_reports(args, NAME, chosen)
     suggest(args, "advise")
     return 0
+
+
+def _room(budget: Budget, path: str) -> int:
+    """Return the bytes that a budget leaves for blocks of torch's allocator."""
+    beside = other_bytes(Path(path)) if budget.is_device else 0
+    return max(0, budget.bytes - beside)
 
 
 def _run_trials(args: argparse.Namespace) -> int:

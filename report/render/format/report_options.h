@@ -7,6 +7,7 @@
 #include "report/views/allocator/whatif_text.h"
 #include "report/views/plan/plan_text.h"
 #include "report/views/selection/selection.h"
+#include "report/views/sizes/sizes_text.h"
 
 namespace peakline::report {
 
@@ -21,6 +22,7 @@ struct ReportOptions {
     bool with_findings = true;  // for leaks: they take half of its time
     WhatIfText whatif;
     PlanText plan;
+    SizesText sizes;
     PathDisplay paths;
     OutputForm form = OutputForm::kDocument;
 };

@@ -91,6 +91,15 @@ bool has_length_of(const Definitions& definitions, uint32_t type, const InputRis
     });
 }
 
+bool may_make_inputs(StackLookup& stacks, uint32_t context) {
+    const std::vector<ContextPhase>& phases = stacks.phase_rules().contexts;
+    const Phase phase = context < phases.size() ? phases[context].phase : Phase::kNone;
+    const bool is_beside = phase == Phase::kOther || phase == Phase::kData;
+    return is_beside && std::find(std::begin(kInputOperators),
+                                  std::end(kInputOperators),
+                                  operator_of(stacks, context)) != std::end(kInputOperators);
+}
+
 InputSampler::InputSampler(StackLookup& stacks,
                            std::vector<uint64_t> bounds,
                            size_t earlier_count,
@@ -146,14 +155,7 @@ void InputSampler::remove(uint64_t ordinal, const AllocationShape& shape) {
 InputSampler::Role InputSampler::role_of(uint32_t context) {
     roles_.resize(std::max<size_t>(roles_.size(), context + size_t{1}), Role::kUnknown);
     if (roles_[context] == Role::kUnknown) {
-        const std::vector<ContextPhase>& phases = stacks_.phase_rules().contexts;
-        const Phase phase = context < phases.size() ? phases[context].phase : Phase::kNone;
-        const bool is_beside = phase == Phase::kOther || phase == Phase::kData;
-        const bool is_input =
-            is_beside && std::find(std::begin(kInputOperators),
-                                   std::end(kInputOperators),
-                                   operator_of(stacks_, context)) != std::end(kInputOperators);
-        roles_[context] = is_input ? Role::kInput : Role::kOther;
+        roles_[context] = may_make_inputs(stacks_, context) ? Role::kInput : Role::kOther;
     }
     return roles_[context];
 }

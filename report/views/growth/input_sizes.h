@@ -44,6 +44,9 @@ InputRise describe_rise(const Definitions& definitions,
 // Whether a tensor of this type has the dimension in which the inputs differ.
 bool has_length_of(const Definitions& definitions, uint32_t type, const InputRise& rise);
 
+// Whether a stack may make an input: see Note [Inputs of steps].
+bool may_make_inputs(StackLookup& stacks, uint32_t context);
+
 class InputSampler : public BlockFollower {
 public:
     // `bounds`: as for LevelSampler, after `earlier_count` earlier samples.
