@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from lab import Lab, Run
 
-MODELS = ("mlp", "resnet50", "gpt2")
+MODELS = ("mlp", "in_closure", "resnet50", "gpt2")
 
 
 def run_of(lab: Lab, model: str) -> Run:

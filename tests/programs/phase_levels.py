@@ -51,6 +51,22 @@ def mlp() -> None:
     train(model, optimizer, lambda: torch.randn(33, 300, device="cuda"), loss_of)
 
 
+def in_closure() -> None:
+    """The optimizer calls forward and backward pass, as Lightning does."""
+    model = nn.Sequential(nn.Linear(300, 700), nn.GELU(), nn.Linear(700, 11)).cuda()
+    optimizer = torch.optim.AdamW(model.parameters())
+    for step in range(STEPS):
+        batch = torch.randn(33, 300, device="cuda")
+
+        def closure(step: int = step, batch: torch.Tensor = batch) -> torch.Tensor:
+            optimizer.zero_grad()
+            loss = measured(step, "forward", lambda: model(batch).square().mean())
+            measured(step, "backward", lambda: loss.backward())
+            return loss
+
+        optimizer.step(closure)
+
+
 def resnet50() -> None:
     from torchvision.models import resnet50 as make_resnet50
 
@@ -80,5 +96,5 @@ def gpt2() -> None:
 
 
 if __name__ == "__main__":
-    {f.__name__: f for f in (mlp, resnet50, gpt2)}[sys.argv[1]]()
+    {f.__name__: f for f in (mlp, in_closure, resnet50, gpt2)}[sys.argv[1]]()
     finish_holding(phases=_seen)

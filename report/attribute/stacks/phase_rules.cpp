@@ -10,8 +10,9 @@ namespace peakline::report {
 namespace {
 
 // When a rule holds: while the autograd engine runs a node, outside of it, or at both times.
-// kCompiling: also, but only below a frame of the compiler.
-enum class When { kInAutograd, kOutsideAutograd, kAlways, kCompiling };
+// kCompiling: also, but only below a frame of the compiler. kOptimizing: outside of it, below a
+// frame of an optimizer.
+enum class When { kInAutograd, kOutsideAutograd, kAlways, kCompiling, kOptimizing };
 
 struct FrameRule {
     const char* file;      // glob for the whole path; `*` matches `/` too
@@ -32,6 +33,8 @@ constexpr FrameRule kFrameRules[] = {
     // Includes allocations of a user's own optimizer: torch wraps every step in profile_hook_step,
     // a wrapper with a frame in optimizer.py.
     {"*/torch/optim/*.py", "*", When::kOutsideAutograd, Phase::kOptimizer},
+    // The closure of optimizer.step(closure), as torch's documentation and Lightning name it.
+    {"*", "closure", When::kOptimizing, Phase::kOther},
     {"*/torch/utils/data/*", "*", When::kOutsideAutograd, Phase::kData},
     {"*/torch/nn/init.py", "*", When::kOutsideAutograd, Phase::kInitialisation},
     {"*/torch/nn/modules/*.py", "__init__", When::kOutsideAutograd, Phase::kInitialisation},
@@ -114,6 +117,7 @@ public:
             const FrameRule& rule = kFrameRules[i];
             const bool fits = (files >> i & 1) != 0 && rule.when != other &&
                               (rule.when != When::kCompiling || is_compiling(outer)) &&
+                              (rule.when != When::kOptimizing || outer == Phase::kOptimizer) &&
                               is_called(frame, rule.function);
             if (fits) {
                 // Code that the compiler runs is part of its work.

@@ -1,5 +1,6 @@
 #include "phase_follower.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "phase_steps.h"
@@ -72,7 +73,8 @@ void PhaseFollower::open_phase(Track& track, Open open, EventTime at) {
     track.training_phase_count += is_training(open.phase) ? 1 : 0;
 }
 
-void PhaseFollower::close_top(Track& track, EventTime at) {
+// Ends the innermost interval and returns its index.
+uint32_t PhaseFollower::close_interval(Track& track, EventTime at) {
     const Open closed = track.open.back();
     track.open.pop_back();
     if (closed.source == Source::kScope) {
@@ -83,6 +85,50 @@ void PhaseFollower::close_top(Track& track, EventTime at) {
     interval.end_tick = at.tick;
     interval.uses = meter_.close(closed.window);
     track.top_phase = track.open.empty() ? Phase::kNone : track.open.back().phase;
+    return closed.interval;
+}
+
+// The phases of a closure are those of a loop: the optimizer's own begins again after them, so that
+// its step is not one large phase.
+void PhaseFollower::enter_closure(Track& track, EventTime at) {
+    const bool in_optimizer =
+        !track.open.empty() &&
+        std::all_of(track.open.begin(), track.open.end(), [](const Open& open) {
+            return open.phase == Phase::kOptimizer && open.source == Source::kScope;
+        });
+    if (!in_optimizer) {
+        return;
+    }
+    for (const Open& open : track.open) {
+        track.in_closure.push_back(open.scope_name);
+    }
+    while (!track.open.empty()) {
+        PhaseInterval& before = phases_[close_interval(track, at)];
+        if (before.last_alloc_event < before.begin_event) {
+            before.phase = Phase::kNone;  // it did nothing: removed at the end
+        }
+    }
+    track.run.clear();
+    steps_.on_closure_begin();
+}
+
+void PhaseFollower::leave_closure(Track& track, EventTime at) {
+    close_stack_derived(track, at);
+    if (!track.open.empty()) {
+        return;
+    }
+    for (const uint32_t name : std::exchange(track.in_closure, {})) {
+        Open open;
+        open.phase = Phase::kOptimizer;
+        open.source = Source::kScope;
+        open.scope_name = name;
+        open_phase(track, open, at);
+    }
+}
+
+void PhaseFollower::close_top(Track& track, EventTime at) {
+    const Open closed = track.open.back();
+    close_interval(track, at);
     if (!track.open.empty()) {
         return;
     }
@@ -99,6 +145,9 @@ void PhaseFollower::close_top(Track& track, EventTime at) {
     }
     if (closed.phase == Phase::kOptimizer) {
         steps_.on_optimizer_end(at);
+    }
+    if (closed.phase == Phase::kBackward && !track.in_closure.empty()) {
+        leave_closure(track, at);
     }
 }
 
@@ -146,6 +195,11 @@ void PhaseFollower::on_out_of_memory(uint64_t context, EventTime at) {
 }
 
 void PhaseFollower::enter_by_stack(Track& track, Phase phase, EventTime at) {
+    if (phase == Phase::kForward || phase == Phase::kBackward) {
+        enter_closure(track, at);
+    } else if (phase == Phase::kOptimizer && !track.in_closure.empty()) {
+        leave_closure(track, at);
+    }
     if (is_before_steady(phase) && track.open.empty()) {
         // The phase around it: the pass that calls the compiled function.
         Open around;
@@ -171,6 +225,9 @@ void PhaseFollower::enter_by_stack(Track& track, Phase phase, EventTime at) {
 }
 
 void PhaseFollower::begin_scope(Track& track, Phase phase, uint32_t name, EventTime at) {
+    if (phase == Phase::kBackward || phase == Phase::kZeroGrad) {
+        enter_closure(track, at);
+    }
     if (!track.open.empty() && track.open.back().source == Source::kStack &&
         track.open.back().phase == phase) {
         // The gradient of the loss was made just before the engine runs.
@@ -192,6 +249,9 @@ void PhaseFollower::begin_scope(Track& track, Phase phase, uint32_t name, EventT
 }
 
 void PhaseFollower::end_scope(Track& track, uint32_t name, EventTime at) {
+    if (!track.in_closure.empty() && track.in_closure.back() == name) {
+        leave_closure(track, at);
+    }
     const auto found = track.scopes.find(name);
     if (found == track.scopes.end() || found->second.empty()) {
         return;  // the scope began before the traced range
@@ -315,6 +375,7 @@ void PhaseFollower::close_all(EventTime at) {
         }
         end_run(track, false);
         track.engine_runs.clear();
+        track.in_closure.clear();
     }
     engines_.clear();
 }

@@ -117,6 +117,8 @@ private:
         // latest last.
         std::unordered_map<uint32_t, std::vector<size_t>> scopes;
         std::vector<size_t> engine_runs;
+        // Optimizers that run their closure: string ids of their scopes, the outermost first.
+        std::vector<uint32_t> in_closure;
         uint64_t training_phase_count = 0;
     };
 
@@ -134,7 +136,10 @@ private:
     void enter_by_stack(Track& track, Phase phase, EventTime at);
     void begin_scope(Track& track, Phase phase, uint32_t name, EventTime at);
     void end_scope(Track& track, uint32_t name, EventTime at);
+    void enter_closure(Track& track, EventTime at);
+    void leave_closure(Track& track, EventTime at);
     void open_phase(Track& track, Open open, EventTime at);
+    uint32_t close_interval(Track& track, EventTime at);
     void close_top(Track& track, EventTime at);
     void close_stack_derived(Track& track, EventTime at);
     void close_all(EventTime at);

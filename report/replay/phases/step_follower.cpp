@@ -41,6 +41,12 @@ void StepFollower::on_phase(Phase phase, EventTime at) {
     is_step_ = is_step_ || phase == Phase::kForward || phase == Phase::kBackward;
 }
 
+void StepFollower::on_closure_begin() {
+    if (resumed_.has_value()) {
+        pending_ = std::exchange(resumed_, std::nullopt);
+    }
+}
+
 void StepFollower::on_optimizer_end(EventTime at) {
     if (!running_.has_value()) {
         return;

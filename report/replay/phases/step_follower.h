@@ -20,6 +20,8 @@ public:
 
     // A phase begins that is inside no other.
     void on_phase(Phase phase, EventTime at);
+    // The phase of an optimizer that just began is only the frame of its closure.
+    void on_closure_begin();
     void on_optimizer_end(EventTime at);
     void on_zero_grad_end(EventTime at);
     void on_mark(std::string name, EventTime at);

@@ -77,6 +77,8 @@ TEST_CASE("a step of any optimizer is optimizer", "[report][phase]") {
     // A closure that step() calls runs the model.
     CHECK(phase_of(stack({kModule, "/p/train.py:3:closure", "/v/torch/optim/lbfgs.py:3:step"})) ==
           "forward");
+    CHECK(phase_of(stack({"/p/train.py:4:closure", "/v/torch/optim/lbfgs.py:3:step"})) == "other");
+    CHECK(phase_of(stack({"/p/train.py:4:closure", kTrain})) == "other");
 }
 
 TEST_CASE("loaders are data", "[report][phase]") {

@@ -149,6 +149,31 @@ TEST_CASE("optimizers that step one after another make one step", "[report][phas
           Lines{"0  0>112 peak 112 +112 -0", "1  112>224 peak 224 +112 -0"});
 }
 
+TEST_CASE("a closure of the optimizer has the phases of a loop", "[report][phases]") {
+    const std::string pass =
+        forward("h 1 100") + "scope" + kEngine + backward("g 5 70") + "free h\n endscope" + kEngine;
+    const auto with_passes = [&](const std::string& passes) {
+        return "scope" + kStep + passes + optimizer("s 3 7") + "endscope" + kStep + "free s\n";
+    };
+    const std::string one = with_passes(pass + "free g\n");
+    const auto result = phases_of("start\n" + one + one + "end\n");
+    CHECK(result.table.step_source == report::StepSource::kOptimizer);
+    CHECK(lines(result.table.phases) == Lines{"0 forward 0>100 peak 100 +100 -0",
+                                              "0 backward 100>70 peak 170 +70 -100",
+                                              "0 optimizer 70>7 peak 70 +7 -70",
+                                              "1 forward 0>100 peak 100 +100 -0",
+                                              "1 backward 100>70 peak 170 +70 -100",
+                                              "1 optimizer 70>7 peak 70 +7 -70"});
+    // As L-BFGS does.
+    const auto twice = phases_of("start\n" + with_passes(pass + "free g\n" + pass) + "end\n");
+    CHECK(lines(twice.table.phases) == Lines{"0 forward 0>100 peak 100 +100 -0",
+                                             "0 backward 100>70 peak 170 +70 -100",
+                                             "0 forward 0>100 peak 100 +100 -0",
+                                             "0 backward 100>70 peak 170 +70 -100",
+                                             "0 optimizer 70>77 peak 77 +7 -0"});
+    CHECK(twice.table.steps.size() == 1);
+}
+
 TEST_CASE("recomputation lies within the backward pass", "[report][phases]") {
     const std::string again =
         "alloc r 6 40 thread=2 op=CheckpointBackward stack=m.py:1:f;/v/torch/utils/"
