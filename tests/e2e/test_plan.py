@@ -86,6 +86,27 @@ def test_an_impossible_budget_has_the_lowest_peak_and_what_holds_it(trained: Any
     assert max(map(len, result.stdout.splitlines())) <= 80
 
 
+def test_edits_of_the_program_have_the_peaks_of_real_runs(lab: Any) -> None:
+    from peakline._report import Trace
+
+    program = str(PROGRAMS / "plan_edits.py")
+    run = lab.unrecorded(lab.folder / "edits", sys.executable, program)
+    assert run.status == 0, run.stderr
+    trace = Trace(str(run.folder / "plain.peak"))
+    budget = run.said["plain"] - 1
+    document = json.loads(trace.report("plan", json=True, peak_budget=budget))
+    edits = {one["rule"]: one for one in document["edits"]}
+    assert edits["optimizer_state"]["peak_bytes"] == run.said["no_state"]
+    # 8 chunks are what `advise` takes at least; no logits at all would be the most.
+    chunks = edits["loss_of_all_tokens"]
+    assert chunks["least_bytes"] <= run.said["chunks"] <= chunks["peak_bytes"]
+    assert chunks["found"]["layers"] == []
+    state = edits["optimizer_state_8bit"]
+    assert run.said["no_state"] < state["peak_bytes"] < run.said["plain"]
+    both = edits["optimizer_state_8bit+loss_of_all_tokens"]
+    assert both["peak_bytes"] < min(state["peak_bytes"], chunks["peak_bytes"])
+
+
 def test_the_plan_runs_on_a_device_where_a_cheaper_one_does_not(lab: Any) -> None:
     program = str(PROGRAMS / "plan_one.py")
     words = ("plan", "--try", program, "--simulate", "h200", "--budget", "300MiB", "--json")

@@ -95,6 +95,14 @@ void say_rest(Document& document, const Plan& plan) {
     }
 }
 
+// "+11.9 %"
+std::string added_cost(const Plan& plan, uint64_t cost) {
+    const auto share = share_of(plan, cost);
+    return share                                ? "+" + words_of(share_cell(*share))
+           : plan.cost_unit == PlanCost::kBytes ? "+" + format_bytes(cost)
+                                                : "+" + words_of(count_cell(cost));
+}
+
 void show_frontier(Document& document, const Plan& plan) {
     document.show_empty_line();
     DocumentTable table(document,
@@ -104,15 +112,36 @@ void show_frontier(Document& document, const Plan& plan) {
                          {nullptr, "Layers"},
                          {nullptr, "Checkpointed", Align::kWrapped}});
     for (const PlanPoint& point : plan.frontier) {
-        const auto share = share_of(plan, point.cost);
-        const std::string cost = share ? "+" + words_of(share_cell(*share))
-                                 : plan.cost_unit == PlanCost::kBytes
-                                     ? "+" + format_bytes(point.cost)
-                                     : "+" + words_of(count_cell(point.cost));
         table.add({bytes_cell(in_blocks(plan, point.peak_bytes)),
-                   cell(cost),
+                   cell(added_cost(plan, point.cost)),
                    count_cell(point.layers.size()),
                    cell(layer_ranges(point.layers))});
+    }
+}
+
+std::string edited_peak(const Plan& plan, const PlanEdit& edit) {
+    const std::string most = format_bytes(in_blocks(plan, edit.peak_bytes));
+    const std::string least = format_bytes(in_blocks(plan, edit.least_bytes));
+    return least == most ? most : least + " to " + most;
+}
+
+void show_edits(Document& document, const Plan& plan) {
+    if (plan.edits.empty()) {
+        return;
+    }
+    document.show_empty_line();
+    document.say("With an edit of the program, and the layers that it still needs at most:");
+    DocumentTable table(document,
+                        nullptr,
+                        {{nullptr, "Edit alone"},
+                         {nullptr, "Layers"},
+                         {nullptr, plan.cost_unit == PlanCost::kFlops ? "FLOPs" : "Made again"},
+                         {nullptr, "Edit", Align::kLeft}});
+    for (const PlanEdit& edit : plan.edits) {
+        table.add({cell(edited_peak(plan, edit)),
+                   edit.found ? count_cell(edit.found->layers.size()) : cell("does not fit"),
+                   cell(edit.found ? added_cost(plan, edit.found->cost) : "-"),
+                   cell(edit.name)});
     }
 }
 
@@ -144,6 +173,7 @@ void say_for_people(Document& document, const PlanReport& report) {
     }
     say_rest(document, plan);
     if (is_search) {
+        show_edits(document, plan);
         show_frontier(document, plan);
     }
 }
@@ -158,6 +188,14 @@ void put_point(JsonWriter& json, const Plan& plan, const PlanPoint& point) {
         json.value(layer);
     }
     json.end_array().end_object();
+}
+
+void put_point_or_null(JsonWriter& json, const Plan& plan, const std::optional<PlanPoint>& point) {
+    if (point.has_value()) {
+        put_point(json, plan, *point);
+    } else {
+        json.null();
+    }
 }
 
 void put_changes(JsonWriter& json, const Plan& plan) {
@@ -187,11 +225,7 @@ void put_proof(JsonWriter& json, const Plan& plan) {
     json.field("optimal", plan.is_feasible && plan.proof.is_proved);
     json.field("nodes", plan.proof.nodes).field("bound_cost", plan.proof.bound_cost);
     json.key("next_cheaper");
-    if (plan.cheaper.has_value()) {
-        put_point(json, plan, *plan.cheaper);
-    } else {
-        json.null();
-    }
+    put_point_or_null(json, plan, plan.cheaper);
     json.end_object();
 }
 
@@ -226,6 +260,15 @@ void put_for_programs(JsonWriter& json, const PlanReport& report) {
     json.end_array().key("rest").begin_array();
     for (const PlanHolder& one : plan.rest) {
         json.begin_object().field("category", one.category).field("bytes", one.bytes).end_object();
+    }
+    json.end_array().key("edits").begin_array();
+    for (const PlanEdit& edit : plan.edits) {
+        json.begin_object().field("rule", edit.rule).field("name", edit.name);
+        json.field("change", edit.change);
+        json.field("peak_bytes", edit.peak_bytes).field("least_bytes", edit.least_bytes);
+        json.key("found");
+        put_point_or_null(json, plan, edit.found);
+        json.end_object();
     }
     json.end_array().key("frontier").begin_array();
     for (const PlanPoint& point : plan.frontier) {

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "other_changes.h"
 #include "plan_blocks.h"
 #include "report/attribute/stacks/stack_lookup.h"
 #include "rows.h"
@@ -74,60 +75,29 @@ std::vector<PlanRow> recorded_rows(const TraceReader& reader,
     return rows.finish(stream.end());
 }
 
-// Takes the free changes out of the rows: their columns are the first ones.
-PlanProblem with_free(const std::vector<PlanRow>& rows,
-                      const std::vector<bool>& free,
-                      const std::vector<uint64_t>& costs) {
+// Takes the other changes out of the rows: their columns are the first ones.
+PlanProblem with_others(const std::vector<PlanRow>& rows,
+                        const std::vector<bool>& taken,
+                        const std::vector<uint64_t>& costs) {
     PlanProblem problem;
     problem.costs = costs;
     for (const PlanRow& row : rows) {
         PlanRow one{row.level, {}, row.event};
-        for (size_t i = 0; i < free.size(); ++i) {
-            one.level += free[i] ? row.change[i] : 0;
+        for (size_t i = 0; i < taken.size(); ++i) {
+            one.level += taken[i] ? row.change[i] : 0;
         }
-        one.change.assign(row.change.begin() + static_cast<std::ptrdiff_t>(free.size()),
+        one.change.assign(row.change.begin() + static_cast<std::ptrdiff_t>(taken.size()),
                           row.change.end());
         problem.rows.push_back(std::move(one));
     }
     return problem;
 }
 
-const LevelChanges& changes_of(const Proposal& one) {
-    return one.least.empty() ? one.most : one.least;
-}
-
-// A recording, with its free changes.
-struct WithFree {
-    const PlanRecording& recorded;
-    std::vector<Proposal> free;
-
-    LevelChanges changes(const std::set<std::string>& attempts) const {
-        LevelChanges all;
-        for (const Proposal& one : free) {
-            if (attempts.count(one.attempt) != 0) {
-                const LevelChanges& changes = changes_of(one);
-                all.insert(all.end(), changes.begin(), changes.end());
-            }
-        }
-        return all;
-    }
-
-    std::optional<StepSegments> segments(const std::vector<std::string>& layers,
-                                         const std::set<std::string>& attempts) const {
-        const auto step = recorded.last_step();
-        return step.has_value() ? segments_of(recorded.blocks.of_step(*step, layers),
-                                              changes(attempts),
-                                              layers.size(),
-                                              *step)
-                                : std::nullopt;
-    }
-};
-
 class Planner {
 public:
     Planner(const TraceReader& reader,
-            const WithFree& none,
-            const WithFree* all,
+            const WithOthers& none,
+            const WithOthers* all,
             const PlanText& text,
             const Progress& progress,
             Plan* plan)
@@ -138,7 +108,7 @@ public:
           text_(text),
           progress_(progress),
           plan_(*plan),
-          free_(none.free) {}
+          others_(none.others) {}
 
     void run() {
         candidates_ = candidates_of(recorded_, &plan_.left_out);
@@ -161,8 +131,8 @@ public:
 private:
     std::vector<LevelChanges> changes() const {
         std::vector<LevelChanges> all;
-        for (const Proposal& one : free_) {
-            all.push_back(changes_of(one));
+        for (const OtherChange& one : others_) {
+            all.push_back(one.levels);
         }
         for (const Candidate& one : candidates_) {
             LevelChanges& changes = all.emplace_back();
@@ -173,7 +143,7 @@ private:
         return all;
     }
 
-    // The two models with some of the free changes.
+    // The two models with some of the other changes.
     struct Models {
         PlanProblem bound;
         std::optional<PlanProblem> composed;
@@ -187,19 +157,19 @@ private:
         int64_t peak(const Chosen& chosen) const { return peak_of(of(chosen), chosen); }
     };
 
-    Models models(const std::vector<bool>& free) {
-        Models made{with_free(rows_, free, costs_), std::nullopt};
+    Models models(const std::vector<bool>& taken) {
+        Models made{with_others(rows_, taken, costs_), std::nullopt};
         if (all_ == nullptr) {
             return made;
         }
-        std::set<std::string> attempts;
-        for (size_t i = 0; i < free.size(); ++i) {
-            if (free[i]) {
-                attempts.insert(free_[i].attempt);
+        std::set<std::string> ids;
+        for (size_t i = 0; i < taken.size(); ++i) {
+            if (taken[i]) {
+                ids.insert(others_[i].id);
             }
         }
-        const auto plain = none_.segments(plan_.layers, attempts);
-        const auto recomputed = all_->segments(plan_.layers, attempts);
+        const auto plain = none_.segments(plan_.layers, ids);
+        const auto recomputed = all_->segments(plan_.layers, ids);
         if (plain.has_value() && recomputed.has_value()) {
             made.composed = PlanProblem{composed_rows(*plain, *recomputed, own_inputs()), costs_};
             add_other_moments(made.bound, &*made.composed);
@@ -226,7 +196,7 @@ private:
     // Whether the recording with all layers checkpointed agrees with the rows of the first one. It
     // does not if layers read blocks that this one does not know.
     bool is_bound() const {
-        const PlanProblem rows = with_free(rows_, std::vector<bool>(free_.size()), costs_);
+        const PlanProblem rows = with_others(rows_, std::vector<bool>(others_.size()), costs_);
         const auto real = static_cast<int64_t>(all_->recorded.run.facts().peak.bytes);
         return peak_of(rows, Chosen(costs_.size(), true)) >= real;
     }
@@ -295,7 +265,7 @@ private:
                 return;
             }
         }
-        const Models without = models(std::vector<bool>(free_.size(), false));
+        const Models without = models(std::vector<bool>(others_.size(), false));
         for (const std::string& layer : plan_.layers) {
             plan_.proof.chosen.push_back(
                 std::find(text_.layers.begin(), text_.layers.end(), layer) != text_.layers.end());
@@ -306,7 +276,10 @@ private:
     }
 
     void choose() {
-        std::vector<bool> free(free_.size(), !plan_.fits_as_it_is);
+        std::vector<bool> free(others_.size());
+        for (size_t i = 0; i < free.size(); ++i) {
+            free[i] = !others_[i].is_edit && !plan_.fits_as_it_is;
+        }
         const Models whole = models(free);
         plan_.proof = cheapest(whole, budget());
         plan_.is_feasible = plan_.proof.is_feasible;
@@ -318,7 +291,8 @@ private:
         plan_.found = point_of(kept, plan_.proof.chosen);
         for (size_t i = 0; i < free.size(); ++i) {
             if (free[i]) {
-                plan_.free_changes.push_back({free_[i].title, free_[i].change, free_[i].attempt});
+                plan_.free_changes.push_back(
+                    {others_[i].title, others_[i].change, others_[i].attempt});
             }
         }
         if (plan_.is_feasible && plan_.proof.cost != 0) {
@@ -329,6 +303,52 @@ private:
         }
         draw_frontier(kept);
         find_rest(kept);
+        if (!plan_.fits_as_it_is) {
+            find_edits(free);
+        }
+    }
+
+    // Each edit, and all of them that go together: state in 8 bits excludes state on the host.
+    void find_edits(const std::vector<bool>& free) {
+        std::vector<size_t> edits;
+        for (size_t i = 0; i < others_.size(); ++i) {
+            if (others_[i].is_edit && !others_[i].is_most) {
+                edits.push_back(i);
+                plan_.edits.push_back(edit_of(free, {i}));
+            }
+        }
+        const bool has_8_bits = std::any_of(edits.begin(), edits.end(), [this](size_t i) {
+            return others_[i].id == "optimizer_state_8bit";
+        });
+        std::erase_if(edits,
+                      [&](size_t i) { return has_8_bits && others_[i].id == "optimizer_state"; });
+        if (edits.size() > 1) {
+            plan_.edits.push_back(edit_of(free, edits));
+        }
+    }
+
+    PlanEdit edit_of(std::vector<bool> taken, const std::vector<size_t>& edits) {
+        PlanEdit edit;
+        std::vector<bool> most = taken;
+        for (const size_t i : edits) {
+            edit.rule += (edit.rule.empty() ? "" : "+") + others_[i].id;
+            edit.name += (edit.name.empty() ? "" : ", ") + std::string(name_of_edit(others_[i].id));
+            edit.change += (edit.change.empty() ? "" : "; and ") + others_[i].change;
+            taken[i] = true;
+            const bool has_limits = i + 1 < others_.size() && others_[i + 1].is_most;
+            most[has_limits ? i + 1 : i] = true;
+        }
+        const Models careful = models(taken);
+        const Chosen none(costs_.size(), false);
+        edit.peak_bytes = static_cast<uint64_t>(std::max<int64_t>(0, careful.peak(none)));
+        const int64_t least = models(most).peak(none);
+        edit.least_bytes =
+            std::min(edit.peak_bytes, static_cast<uint64_t>(std::max<int64_t>(0, least)));
+        const PlanSolution solution = cheapest(careful, budget());
+        if (solution.is_feasible) {
+            edit.found = point_of(careful, solution.chosen);
+        }
+        return edit;
     }
 
     // A free change that the plan does not need is left out.
@@ -395,12 +415,12 @@ private:
 
     const TraceReader& reader_;
     const PlanRecording& recorded_;
-    const WithFree& none_;
-    const WithFree* all_;  // nullptr: one recording
+    const WithOthers& none_;
+    const WithOthers* all_;  // nullptr: one recording
     const PlanText& text_;
     const Progress& progress_;
     Plan& plan_;
-    const std::vector<Proposal>& free_;
+    const std::vector<OtherChange>& others_;
     std::vector<Candidate> candidates_;
     std::vector<uint64_t> costs_;
     std::vector<PlanRow> rows_;
@@ -432,7 +452,7 @@ Plan build_plan(const TraceReader& reader,
     if (!plan.refusal.empty()) {
         return plan;
     }
-    const WithFree none{recorded, recorded.blocks.free_changes()};
+    const WithOthers none{recorded, other_changes(recorded.blocks)};
     if (text.recomputed.empty()) {
         Planner(reader, none, nullptr, text, progress, &plan).run();
         return plan;
@@ -440,7 +460,7 @@ Plan build_plan(const TraceReader& reader,
     const TraceReader other = TraceReader::open_file(text.recomputed);
     StackLookup other_stacks(other.definitions(), requested.frames);
     PlanRecording recomputed(other, requested, other_stacks, progress);
-    const WithFree all{recomputed, recomputed.blocks.free_changes()};
+    const WithOthers all{recomputed, other_changes(recomputed.blocks)};
     Planner(reader, none, &all, text, progress, &plan).run();
     return plan;
 }

@@ -30,6 +30,16 @@ struct FreeChange {
     std::string attempt;  // for --change
 };
 
+// A change of the program beside checkpoints, with the cheapest layers that it still needs.
+struct PlanEdit {
+    std::string rule;  // a cause; several with + between
+    std::string name;  // a few words
+    std::string change;
+    uint64_t peak_bytes = 0;              // with this edit and no layer: at most
+    uint64_t least_bytes = 0;             // at least, where only limits are known
+    std::optional<PlanPoint> found = {};  // nullopt: it does not fit, with any layers
+};
+
 struct PlanHolder {
     std::string category;
     uint64_t bytes = 0;
@@ -55,6 +65,7 @@ struct Plan {
     PlanSolution proof;
     std::optional<PlanPoint> cheaper;  // of the sets that cost less, the one with the lowest peak
     std::vector<PlanPoint> frontier;   // by falling peak
+    std::vector<PlanEdit> edits;       // other ways, each instead of a part of the layers
     std::vector<PlanHolder> rest;      // at the peak that is left
 };
 

@@ -10,12 +10,16 @@ namespace peakline::report {
 namespace {
 
 constexpr MakeRule* kFreeRules[] = {make_late_zero_grad, make_kept_gradients, make_optimizer_lists};
+constexpr MakeRule* kEditRules[] = {make_optimizer_state, make_whole_logits};
 
 }  // namespace
 
 PlanBlocks::PlanBlocks(const RunFacts& run) : run_(run), runs_(run), flops_(run.definitions) {
     for (MakeRule* const make : kFreeRules) {
         rules_.push_back(make(run));
+    }
+    for (MakeRule* const make : kEditRules) {
+        edit_rules_.push_back(make(run));
     }
 }
 
@@ -28,8 +32,14 @@ void PlanBlocks::see(const RunBlock& block) {
     for (const auto& rule : rules_) {
         rule->see(block);
     }
+    for (const auto& rule : edit_rules_) {
+        rule->see(block);
+    }
     if (block.history.made_in == Phase::kForward && block.history.has_graph) {
         pass_flops_.see(block, flops_, run_.pass_at(block.facts.alloc_event));
+    }
+    if (block.origin.category == "gradient") {
+        gradients_[{block.origin.module, run_.pass_at(block.facts.alloc_event)}] += block.bytes;
     }
     blocks_.push_back({block.facts.alloc_event,
                        block.facts.free_event,
@@ -45,6 +55,23 @@ std::vector<Proposal> PlanBlocks::free_changes() {
     }
     std::erase_if(all, [](const Proposal& one) { return one.attempt.empty() || one.is_open; });
     return all;
+}
+
+std::vector<Proposal> PlanBlocks::edits() {
+    std::vector<Proposal> all;
+    for (const auto& rule : edit_rules_) {
+        rule->propose(&all);
+    }
+    std::erase_if(all, [](const Proposal& one) { return one.is_open || one.most.empty(); });
+    return all;
+}
+
+uint64_t PlanBlocks::largest_gradients() const {
+    uint64_t most = 0;
+    for (const auto& [module, bytes] : gradients_) {
+        most = std::max(most, bytes);
+    }
+    return most;
 }
 
 std::vector<StepBlock> PlanBlocks::of_step(EventRange step,

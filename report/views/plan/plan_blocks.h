@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "layer_flops.h"
@@ -28,6 +29,10 @@ public:
     const PassFlops& pass_flops() const { return pass_flops_; }
     // Changes that take bytes away and cost neither time nor an edit of the model.
     std::vector<Proposal> free_changes();
+    // Changes that cost time or precision and an edit of the program, apart from checkpoints.
+    std::vector<Proposal> edits();
+    // The most bytes of the gradients of one module: its weight and its bias.
+    uint64_t largest_gradients() const;
     // The blocks in a step, with their places in `layers`.
     std::vector<StepBlock> of_step(EventRange step, const std::vector<std::string>& layers) const;
     std::map<std::string, uint64_t> categories_at(uint64_t event) const;
@@ -46,6 +51,8 @@ private:
     LayerFlops flops_;
     PassFlops pass_flops_;
     std::vector<std::unique_ptr<AdviceRule>> rules_;
+    std::vector<std::unique_ptr<AdviceRule>> edit_rules_;
+    std::map<std::pair<std::string, size_t>, uint64_t> gradients_;  // by module and pass
     std::vector<Seen> blocks_;
     std::vector<LayerFamily> families_;
 };
