@@ -140,6 +140,15 @@ def fidelity(models: str, session: Session) -> Outcome:
     return Outcome(passed, page, {"status": done.status, "table": page})
 
 
+def workspaces(session: Session) -> Outcome:
+    """Workspaces of cuDNN's convolutions here, beside the estimate."""
+    script = SOURCE / "tests" / "fidelity" / "workspaces.py"
+    report = session.results / "workspaces-figures.json"
+    done = unrecorded(session, str(script), "resnet50", "unet", "--json", str(report))
+    figures = json.loads(report.read_text()) if done.status == 0 else {}
+    return Outcome(done.status == 0, done.stdout.splitlines() or [done.last_words], figures)
+
+
 @dataclass(frozen=True)
 class Part:
     """A part that can be run alone."""
@@ -162,6 +171,7 @@ PARTS = {
     "calibrate": Part(calibrate, "what the simulated GPU must know"),
     "fidelity-1": Part(partial(fidelity, "gpt2,resnet50,vit,lstm"), "simulated and real peaks"),
     "fidelity-2": Part(partial(fidelity, "llama,bert,unet"), "simulated and real peaks"),
+    "workspaces": Part(workspaces, "cuDNN's workspaces, convolution by convolution"),
     "overhead-gpt2": Part(partial(overhead, "gpt2"), "cost of recording"),
     "overhead-resnet50": Part(partial(overhead, "resnet50"), "cost of recording"),
     "overhead-llama": Part(partial(overhead, "llama"), "cost of recording"),
