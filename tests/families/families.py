@@ -64,6 +64,7 @@ FAMILIES = {
     "torchtitan": Family("titan", ("torchtitan", "datasets"), ranks=2),
     "trainer": Family("trainer", ("transformers", "accelerate")),
     "trl": Family("sft", ("trl", "peft", "datasets")),
+    "qlora": Family("qlora", ("bitsandbytes", "peft", "transformers")),
     "diffusers": Family("diffusion", ("diffusers",)),
     "timm": Family("image_models", ("timm",)),
     "detection": Family("detection", ("torchvision",)),
