@@ -12,6 +12,7 @@ enum GraphAttribute : int { kGraphUsedNow = 0, kGraphReservedNow = 2 };
 // Written once, by the first caller. Concurrent writers write the same values.
 struct Api {
     int (*mem_get_info)(size_t*, size_t*) = nullptr;
+    int (*mem_get_address_range)(unsigned long long*, size_t*, unsigned long long) = nullptr;
     int (*ctx_get_device)(int*) = nullptr;
     int (*ctx_get_current)(void**) = nullptr;
     int (*device_get_mem_pool)(void**, int) = nullptr;
@@ -39,6 +40,7 @@ void find_driver_api_slow() {
     if (g_api.mem_get_info != nullptr) {
         return;
     }
+    find("cuMemGetAddressRange_v2", &g_api.mem_get_address_range);
     find("cuCtxGetDevice", &g_api.ctx_get_device);
     find("cuCtxGetCurrent", &g_api.ctx_get_current);
     find("cuDeviceGetMemPool", &g_api.device_get_mem_pool);
@@ -74,6 +76,16 @@ std::optional<DeviceBytes> device_bytes() {
         return std::nullopt;
     }
     return DeviceBytes{free_bytes, total_bytes};
+}
+
+std::optional<AddressRange> address_range(uint64_t address) {
+    unsigned long long start = 0;
+    size_t bytes = 0;
+    if (g_api.mem_get_address_range == nullptr ||
+        g_api.mem_get_address_range(&start, &bytes, address) != 0) {
+        return std::nullopt;
+    }
+    return AddressRange{start, bytes};
 }
 
 uint64_t current_pool(uint32_t device) {

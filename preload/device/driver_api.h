@@ -12,6 +12,10 @@ struct DeviceBytes {
     uint64_t free_bytes;
     uint64_t total_bytes;
 };
+struct AddressRange {
+    uint64_t start;
+    uint64_t bytes;
+};
 struct PoolBytes {
     uint64_t reserved_bytes;
     uint64_t used_bytes;
@@ -24,6 +28,8 @@ void find_driver_api_slow();
 std::optional<uint32_t> current_device();
 uint64_t current_context();  // 0: none
 std::optional<DeviceBytes> device_bytes();
+// The allocation that contains the address.
+std::optional<AddressRange> address_range(uint64_t address);
 
 uint64_t current_pool(uint32_t device);  // 0: none
 std::optional<PoolBytes> pool_bytes(uint64_t pool);

@@ -16,14 +16,17 @@ struct DriverBlock {
     uint64_t owner;  // as in format::DriverAlloc
     uint32_t context;
     uint32_t stream;
-    // Only for physical memory, which lives as long as it has a handle or a mapping.
+    // Only for physical memory, which lives as long as it has a handle or a mapping, and for opened
+    // memory, which lives as long as it was opened more often than closed.
     uint32_t handles;
     uint32_t mappings;
     uint8_t space;  // PeaklineKeySpace
     uint8_t kind;   // format::DriverKind
     uint8_t device;
-    uint8_t flags;      // format::DriverAllocFlags
-    uint32_t made_for;  // string, see format::MadeFor; 0: not known
+    uint8_t flags;         // format::DriverAllocFlags
+    uint32_t made_for;     // string, see format::MadeFor; 0: not known
+    uint32_t shared_name;  // string, see format::SharedMemory
+    uint32_t is_shared;
     uint32_t is_in_table;
 
     static uint64_t hash_of(uint32_t space, uint64_t key) {

@@ -55,7 +55,7 @@ bool end_block(uint32_t space, uint64_t key, Ended* ended) {
     if (block == nullptr) {
         return false;
     }
-    if (space == kPeaklineHandle) {
+    if (has_handles(*block)) {
         block->handles -= block->handles != 0 ? 1 : 0;
         end_if_unused(block, ended);
         return true;
@@ -135,7 +135,7 @@ bool is_known_handle(const DriverBlock& block) {
     {
         const record::LockGuard guard(g_driver.lock);
         DriverBlock* const known = g_driver.blocks.find(block.space, block.key);
-        if (known != nullptr && block.space == kPeaklineHandle) {
+        if (known != nullptr && has_handles(block) && has_handles(*known)) {
             ++known->handles;
             return true;
         }

@@ -14,6 +14,7 @@
 #include "driver_blocks.h"
 #include "driver_ends.h"
 #include "driver_samples.h"
+#include "driver_sharing.h"
 #include "driver_state.h"
 #include "preload/driver/driver_seam.h"
 #include "preload/hooks/library_hooks.h"
@@ -58,14 +59,23 @@ format::DriverAlloc record_of(const DriverBlock& block) {
             block.owner};
 }
 
+// The records that describe the request before them.
+void record_descriptions(const DriverBlock& block) {
+    if (block.made_for != 0) {
+        Recorder::instance().record(format::MadeFor{block.made_for});
+    }
+    if (block.is_shared != 0) {
+        Recorder::instance().record(
+            format::SharedMemory{block.driver_kind(), block.key, block.shared_name});
+    }
+}
+
 // See Note [Alone in the driver].
 void record_request(const DriverBlock& block) {
     const record::LockGuard guard(driver_record_lock());
     Recorder& recorder = Recorder::instance();
     recorder.record_driver_alloc(record_of(block));
-    if (block.made_for != 0) {
-        recorder.record(format::MadeFor{block.made_for});
-    }
+    record_descriptions(block);
     if (has_alloc_record(block)) {
         recorder.record_alloc({address_of_block(block),
                                block.bytes,
@@ -87,7 +97,7 @@ DriverBlock block_of(const PeaklineDriverEvent& event, uint32_t device) {
     block.space = static_cast<uint8_t>(event.space);
     block.kind = static_cast<uint8_t>(event.kind);
     block.device = static_cast<uint8_t>(device);
-    block.handles = event.space == kPeaklineHandle ? 1 : 0;
+    block.handles = has_handles(block) ? 1 : 0;
     if (event.is_asynchronous != 0) {
         block.stream = Recorder::instance().table().intern_stream(event.stream);
         block.owner = event.owner != 0 ? event.owner : current_pool(device);
@@ -101,6 +111,9 @@ DriverBlock block_of(const PeaklineDriverEvent& event, uint32_t device) {
     }
     const bool is_block = is_memory_of_device(block.driver_kind()) &&
                           g_driver.makes_blocks.load(std::memory_order_relaxed);
+    if (block.driver_kind() == DriverKind::kImported) {
+        describe_opened(event.shared_number, &block);
+    }
     block.flags = is_block ? uint8_t{format::kIsAlsoBlock} : uint8_t{0};
     return block;
 }
@@ -195,6 +208,8 @@ void on_event(const PeaklineDriverEvent* event) {
                        : end_device(static_cast<uint32_t>(event->device));
         case kPeaklineContextGone:
             return sample_after_context();
+        case kPeaklineExported:
+            return on_exported(*event);
         case kPeaklineModule:
             return sample_device(SampleReason::kModule);
         case kPeaklineLimit:
@@ -271,9 +286,7 @@ void restate_driver() {
     const record::LockGuard guard(g_driver.lock);
     g_driver.blocks.for_each([](const DriverBlock& block) {
         Recorder::instance().record(record_of(block));
-        if (block.made_for != 0) {
-            Recorder::instance().record(format::MadeFor{block.made_for});
-        }
+        record_descriptions(block);
     });
     restate_samples();
 }

@@ -36,6 +36,11 @@ inline bool has_alloc_record(const DriverBlock& block) {
     return (block.flags & format::kIsAlsoBlock) != 0 || format::is_page_locked(block.driver_kind());
 }
 
+// Whether the block ends with the last of its handles.
+inline bool has_handles(const DriverBlock& block) {
+    return block.space == kPeaklineHandle || block.driver_kind() == format::DriverKind::kImported;
+}
+
 inline uint32_t device_of_block(const DriverBlock& block) {
     return format::is_page_locked(block.driver_kind()) ? format::kPinnedDevice : block.device;
 }

@@ -60,9 +60,14 @@ DRIVER_CALL cuMemMap(PeaklineAddress address,
                      size_t offset,
                      PeaklineAddress handle,
                      unsigned long long flags);
+DRIVER_CALL cuMemExportToShareableHandle(void* shareable,
+                                         PeaklineAddress handle,
+                                         int type,
+                                         unsigned long long flags);
 DRIVER_CALL cuMemImportFromShareableHandle(PeaklineAddress* handle, void* shareable, int type);
 DRIVER_CALL cuMemRetainAllocationHandle(PeaklineAddress* handle, void* address);
 DRIVER_CALL cuMulticastCreate(PeaklineAddress* handle, const void* properties);
+DRIVER_CALL cuIpcGetMemHandle(peakline::driver::IpcHandle* handle, PeaklineAddress address);
 DRIVER_CALL cuIpcOpenMemHandle_v2(PeaklineAddress* address,
                                   peakline::driver::IpcHandle handle,
                                   unsigned flags);

@@ -167,16 +167,6 @@ DRIVER_CALL cuMipmappedArrayCreate(PeaklineHandle* array, const void* shape, uns
         levels);
 }
 
-// Memory of another process: none of it counts for this one.
-DRIVER_CALL cuIpcOpenMemHandle_v2(PeaklineAddress* address, IpcHandle handle, unsigned flags) {
-    return call_then_report(
-        REAL(cuIpcOpenMemHandle_v2),
-        [&] { return address_request(DriverKind::kImported, *address, 0); },
-        address,
-        handle,
-        flags);
-}
-
 DRIVER_CALL cuImportExternalMemory(PeaklineHandle* memory, const void* description) {
     return call_then_report(
         REAL(cuImportExternalMemory),
@@ -206,10 +196,6 @@ DRIVER_CALL cuArrayDestroy(PeaklineHandle array) {
 DRIVER_CALL cuMipmappedArrayDestroy(PeaklineHandle array) {
     return report_then_call(
         REAL(cuMipmappedArrayDestroy), free_of(kPeaklineArray, number_of(array)), array);
-}
-
-DRIVER_CALL cuIpcCloseMemHandle(PeaklineAddress address) {
-    return report_then_call(REAL(cuIpcCloseMemHandle), free_of(kPeaklineAddress, address), address);
 }
 
 DRIVER_CALL cuDestroyExternalMemory(PeaklineHandle memory) {

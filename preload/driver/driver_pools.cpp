@@ -168,15 +168,6 @@ DRIVER_CALL cuMulticastCreate(PeaklineAddress* handle, const void* properties) {
         properties);
 }
 
-DRIVER_CALL cuMemImportFromShareableHandle(PeaklineAddress* handle, void* shareable, int type) {
-    return call_then_report(
-        REAL(cuMemImportFromShareableHandle),
-        [&] { return request(DriverKind::kImported, kPeaklineHandle, *handle, 0); },
-        handle,
-        shareable,
-        type);
-}
-
 DRIVER_CALL cuMemRetainAllocationHandle(PeaklineAddress* handle, void* address) {
     return call_then_report(
         REAL(cuMemRetainAllocationHandle),

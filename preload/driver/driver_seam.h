@@ -24,7 +24,8 @@ enum PeaklineDriverCall : uint32_t {
     kPeaklineTrim = 12,
     kPeaklineRefused = 13,  // a request for physical memory of a device: too little is free
     kPeaklineContextGone =
-        14,  // the call after kPeaklineContextEnd or kPeaklineDeviceReset returned
+        14,                  // the call after kPeaklineContextEnd or kPeaklineDeviceReset returned
+    kPeaklineExported = 15,  // key: memory of this process, or an address in it
 };
 // The kind of handle or address in a key.
 enum PeaklineKeySpace : uint32_t {
@@ -49,6 +50,8 @@ struct PeaklineDriverEvent {
     uint64_t stream;  // of an asynchronous request
     int32_t device;   // kPeaklineCurrentDevice: that of the current context
     int32_t is_asynchronous;
+    // The same number in each process that shares the memory; 0: there is none.
+    uint64_t shared_number;
 };
 
 // Called on the thread that calls the driver. Nested driver calls are not reported.

@@ -4,6 +4,7 @@
 #include "report.h"
 #include "report/render/ledger/ledger_report.h"
 #include "report/views/selection/refusals.h"
+#include "sharing_processes.h"
 
 namespace peakline::report {
 
@@ -16,7 +17,12 @@ std::string make_ledger(const TraceReader& reader,
     need_events(reader, "ledger");
     StackLookup stacks(reader.definitions(), selection.frames);
     const Ledger ledger = make_ledger(reader, selection, stacks, progress);
-    const LedgerReport report = {reader, ledger, options.selection.at, options.top, options.paths};
+    const LedgerReport report = {reader,
+                                 ledger,
+                                 parts_by_process(ledger.shared, find_sharing_processes(reader)),
+                                 options.selection.at,
+                                 options.top,
+                                 options.paths};
     return document_of(options.form, put_ledger, report);
 }
 

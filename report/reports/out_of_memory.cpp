@@ -1,6 +1,7 @@
 // The report on refused requests: oom.
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "report.h"
 #include "report/render/blocks/oom_report.h"
@@ -9,8 +10,24 @@
 #include "report/views/refused/refused_lines.h"
 #include "report/views/refused/serving_setting.h"
 #include "report/views/selection/refusals.h"
+#include "sharing_processes.h"
 
 namespace peakline::report {
+namespace {
+
+std::vector<LedgerPart> shared_then(const TraceReader& reader,
+                                    const OutOfMemory& refused,
+                                    StackLookup& stacks,
+                                    const Progress& progress) {
+    if (!shares_memory(reader) || reader.is_bounded()) {
+        return {};
+    }
+    const MomentEvent moment = {UINT64_MAX, refused.tick, refused.device, refused.tick};
+    const std::optional<Ledger> ledger = find_ledger_at(reader, moment, stacks, progress);
+    return ledger ? large_shared_parts(*ledger, reader) : std::vector<LedgerPart>{};
+}
+
+}  // namespace
 
 std::string make_oom(const TraceReader& reader,
                      const ReportOptions& options,
@@ -35,6 +52,7 @@ std::string make_oom(const TraceReader& reader,
                               refused_lines_without(refused, autopsy.number, stacks),
                               holders ? &*holders : nullptr,
                               find_serving_setting(reader, autopsy, stacks, progress),
+                              shared_then(reader, autopsy.refused.request, stacks, progress),
                               options.top,
                               options.paths};
     return document_of(options.form, put_oom, report);

@@ -16,6 +16,7 @@
 #include "report/views/blocks/table.h"
 #include "report/views/selection/chosen_keys.h"
 #include "report/views/selection/refusals.h"
+#include "sharing_processes.h"
 
 namespace peakline::report {
 namespace {
@@ -61,6 +62,8 @@ std::string replay_and_render(const TraceReader& reader,
     // Memory outside the table is shown only for the peak of one device.
     const bool is_peak = selection.request.moment.kind == MomentKind::kPeak &&
                          !asked.result.is_sum && !selection.driver_measure;
+    const std::optional<Ledger> ledger =
+        is_peak ? find_peak_ledger(reader, asked.result.chosen, stacks, progress) : std::nullopt;
     const TableReport report = {
         reader,
         selection,
@@ -72,7 +75,8 @@ std::string replay_and_render(const TraceReader& reader,
         build_value_reads(asked.result.value_reads, reader.definitions()),
         {asked.result.out_of_memory, out_of_memory_line(asked.result, stacks)},
         std::move(asked.part),
-        is_peak ? find_outside_memory(reader, asked.result.chosen, stacks, progress) : std::nullopt,
+        ledger ? outside_memory(*ledger) : std::nullopt,
+        ledger ? large_shared_parts(*ledger, reader) : std::vector<LedgerPart>{},
         pinned_rounding(reader, selection, asked.result),
         is_peak_of_run(selection)
             ? find_compiling(reader, asked.result, selection.request.measure, stacks, progress)

@@ -55,6 +55,7 @@ enum class ExtendedType : uint32_t {
     kScopeCaller = 21,
     kMadeFor = 22,
     kDeviceProcesses = 23,
+    kSharedMemory = 24,
 };
 
 enum class MarkKind : uint64_t {
@@ -198,7 +199,7 @@ enum class DriverKind : uint64_t {
     kPhysical = 8,      // cuMemCreate on a device; lives as long as its handle or a mapping
     kPhysicalHost = 9,  // the same on the host
     kMapping = 10,      // addresses of a physical handle
-    kImported = 11,     // memory of another process, or of another API
+    kImported = 11,     // memory of another process, or of another API; its bytes count there
     kGraphNode = 12,    // a request of a captured stream; belongs to the launched graph
     kPool = 13,
     kMulticast = 14,
@@ -276,6 +277,15 @@ struct DeviceProcesses {
     uint64_t other_bytes;
     uint64_t other_count;
 };
+// Processes share the memory of this live request (CUDA IPC and the like). kImported: another
+// process owns it. Other kinds: this process owns it and gave a handle away.
+struct SharedMemory {
+    static constexpr ExtendedType kType = ExtendedType::kSharedMemory;
+    DriverKind kind;
+    uint64_t key;   // as in its DriverAlloc
+    uint64_t name;  // string: "cuda-ipc owned " or "cuda-ipc opened ", then the same hexadecimal
+                    // number in every process; 0: the memory has no such number
+};
 // Follows the Scope that begins a method of an optimizer: the call site in the program.
 struct ScopeCaller {
     static constexpr ExtendedType kType = ExtendedType::kScopeCaller;
@@ -345,7 +355,8 @@ using NumberRecords = RecordList<Mark,
                                  PoolSample,
                                  ScopeCaller,
                                  MadeFor,
-                                 DeviceProcesses>;
+                                 DeviceProcesses,
+                                 SharedMemory>;
 inline constexpr uint32_t kLastExtendedType = NumberRecords::kLastType;
 static_assert(static_cast<uint32_t>(ExtendedType::kFreeWithContext) < kLastExtendedType);
 

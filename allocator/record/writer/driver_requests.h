@@ -13,6 +13,8 @@ namespace peakline::record {
 struct DriverRequest {
     format::DriverAlloc record = {};  // kind 0: a free slot
     uint64_t made_for = 0;            // string, see format::MadeFor
+    uint64_t shared_name = 0;         // string, see format::SharedMemory
+    bool is_shared = false;
 
     static uint64_t hash_of(format::DriverKind kind, uint64_t key) {
         return mix64(key + static_cast<uint64_t>(kind));

@@ -174,7 +174,7 @@ void StandingRecords::see(const format::AllocatorCall& call) {
 
 void StandingRecords::see(const format::DriverAlloc& request) {
     remove_request(requests_.find(request.kind, request.key));  // its end was not seen
-    need(requests_.add({request, 0}) != nullptr);
+    need(requests_.add({request}) != nullptr);
     has_last_request_ = true;
     last_kind_ = request.kind;
     last_key_ = request.key;
@@ -189,6 +189,13 @@ void StandingRecords::see(const format::MadeFor& made) {
         has_last_request_ ? requests_.find(last_kind_, last_key_) : nullptr;
     if (request != nullptr) {
         request->made_for = made.text;
+    }
+}
+
+void StandingRecords::see(const format::SharedMemory& shared) {
+    if (DriverRequest* const request = requests_.find(shared.kind, shared.key)) {
+        request->is_shared = true;
+        request->shared_name = shared.name;
     }
 }
 

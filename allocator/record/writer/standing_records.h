@@ -73,6 +73,7 @@ private:
     }
     void see(const format::DriverAlloc& request);
     void see(const format::MadeFor& made);
+    void see(const format::SharedMemory& shared);
     void see(const format::DriverFree& end);
     void see(const format::PoolSample& sample);
     void see(const format::DriverSample& sample);

@@ -99,6 +99,9 @@ uint64_t StandingRecords::write_requests(TraceWriter& writer) const {
     const auto put_one = [&](const DriverRequest& request) {
         count += put(writer, request.record);
         count += request.made_for != 0 ? put(writer, format::MadeFor{request.made_for}) : 0;
+        const format::SharedMemory shared = {
+            request.record.kind, request.record.key, request.shared_name};
+        count += request.is_shared ? put(writer, shared) : 0;
     };
     const auto is_last = [&](const DriverRequest& request) {
         return has_last_request_ && request.record.key == last_key_ &&

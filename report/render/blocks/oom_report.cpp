@@ -207,6 +207,7 @@ void put_request(JsonWriter& json, const OomReport& report) {
     put_segments(json, report);
     json.field("reason", reason_name(autopsy.reason));
     json.field("refused_by", autopsy.is_over_limit ? "limit" : "device");
+    put_shared(json, report.shared);
     json.text_or_null("served_with", report.serving.text);
     json.field("location", label_text(report.paths, autopsy.line));
     json.field("phase", autopsy.phase).field("module", autopsy.module);
@@ -235,6 +236,7 @@ void put_oom(Document& document, const OomReport& report) {
     document.say_lines(request_text(report));
     document.show_empty_line();
     put_device_use(document, report);
+    document.say_lines(shared_text(report.shared));
     const bool has_rows = !report.autopsy.lines.rows.empty();
     document.say_lines(has_rows ? "\n" : "");
     put_rows(document, report, "categories", report.autopsy.categories);

@@ -7,6 +7,7 @@
 #include "report/render/document/document.h"
 #include "report/render/format/path_display.h"
 #include "report/trace/reader.h"
+#include "report/views/ledger/ledger.h"
 #include "report/views/refused/refused_holders.h"
 #include "report/views/refused/refused_lines.h"
 #include "report/views/refused/serving_setting.h"
@@ -20,6 +21,7 @@ struct OomReport {
     std::vector<RefusedLine> others;  // most requests first; without the shown request
     const RefusedHolders* holders;    // nullptr: none are known
     ServingSetting serving;
+    std::vector<LedgerPart> shared;  // with other processes
     uint64_t top;  // rows shown; 0: all
     PathDisplay paths;
 };

@@ -73,6 +73,24 @@ void put_parts(DocumentTable& table,
     }
 }
 
+void put_beside(Document& document, const LedgerReport& report) {
+    if (!report.ledger.beside.empty()) {
+        document.show_empty_line();
+        document.say("Beside it, memory of the host:");
+    }
+    DocumentTable table(document, "beside", part_columns());
+    put_parts(table, report, report.ledger.beside);
+}
+
+void put_shared(Document& document, const LedgerReport& report) {
+    if (!report.shared.empty()) {
+        document.show_empty_line();
+        document.say("Shared with other processes (opened memory counts in its own process):");
+    }
+    DocumentTable table(document, "shared", part_columns());
+    put_parts(table, report, report.shared);
+}
+
 }  // namespace
 
 void put_ledger(Document& document, const LedgerReport& report) {
@@ -102,12 +120,8 @@ void put_ledger(Document& document, const LedgerReport& report) {
         document.say("By the next sample " + format_bytes(ledger.next_growth_bytes) +
                      " more were in use, requested by no known caller: since when is not known.");
     }
-    if (!ledger.beside.empty()) {
-        document.show_empty_line();
-        document.say("Beside it, memory of the host:");
-    }
-    DocumentTable host(document, "beside", part_columns());
-    put_parts(host, report, ledger.beside);
+    put_beside(document, report);
+    put_shared(document, report);
 }
 
 }  // namespace peakline::report

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "report/render/document/document.h"
 #include "report/trace/reader.h"
@@ -12,8 +13,9 @@ namespace peakline::report {
 struct LedgerReport {
     const TraceReader& reader;
     const Ledger& ledger;
-    std::string at;  // the moment, in words
-    uint64_t top;    // lines shown per library; 0: all
+    std::vector<LedgerPart> shared;  // with other processes
+    std::string at;                  // the moment, in words
+    uint64_t top;                    // lines shown per library; 0: all
     PathDisplay paths;
 };
 

@@ -43,7 +43,7 @@ void put_moment_ledger(JsonWriter& json, const PageMapReport& report, const Page
     json.embed(document_of<LedgerReport>(
         OutputForm::kJson,
         put_ledger,
-        {report.reader, *ledger, moment.kind, kMostLines, report.options.paths}));
+        {report.reader, *ledger, {}, moment.kind, kMostLines, report.options.paths}));
 }
 
 void put_moments(JsonWriter& json, const PageMapReport& report) {

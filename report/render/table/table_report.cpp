@@ -101,6 +101,15 @@ void put_devices(JsonWriter& json, const TableReport& report) {
 
 }  // namespace
 
+void put_shared(JsonWriter& json, const std::vector<LedgerPart>& shared) {
+    json.key("shared").begin_array();
+    for (const LedgerPart& part : shared) {
+        json.begin_object().field("name", printable(part.name)).field("bytes", part.bytes);
+        json.field("kind", part_kind_name(part.kind)).field("count", part.count).end_object();
+    }
+    json.end_array();
+}
+
 void put_location(JsonWriter& json, const PathDisplay& paths, const Location& location) {
     json.begin_object().field("file", location.file).key("line");
     location.line != 0 ? json.value(location.line) : json.null();
@@ -237,6 +246,7 @@ void put_table(Document& document, const TableReport& report) {
     json.field("total_bytes", report.table.total_bytes);
     put_where(json, selection, report.part);
     put_outside(json, report);
+    put_shared(json, report.shared);
     put_pinned(json, report);
     put_compiling(json, report);
     json.field("untraced_bytes", report.table.untraced_bytes);

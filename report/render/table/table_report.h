@@ -38,6 +38,7 @@ struct TableReport {
     OutOfMemoryLine out_of_memory;
     ShownPart part;
     std::optional<OutsideMemory> outside = {};
+    std::vector<LedgerPart> shared = {};        // with other processes, the large ones
     std::optional<PinnedRounding> pinned = {};  // of all blocks of the device `pinned`
     std::optional<CompilingAtPeak> compiling = {};
 };
@@ -53,6 +54,10 @@ void put_run_notes(Document& document, const TableReport& report);
 void put_table_notes(Document& document, const TableReport& report);
 // The head of the column of keys: "Line", "Raw op", "Module, lifetime".
 std::string head_of_keys(const std::vector<std::string>& keys);
+
+// Memory shared with other processes: the field "shared", and a line for each part.
+void put_shared(JsonWriter& json, const std::vector<LedgerPart>& shared);
+std::string shared_text(const std::vector<LedgerPart>& shared);
 
 // The field "keys" of a row: the text of each key.
 void put_keys(JsonWriter& json, const PathDisplay& paths, const std::vector<Label>& labels);

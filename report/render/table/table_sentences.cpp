@@ -221,10 +221,24 @@ std::string compiling_text(const TableReport& report) {
            format_bytes(report.compiling->peak_without_bytes) + "\n";
 }
 
+std::string shared_text(const std::vector<LedgerPart>& shared) {
+    std::string text;
+    for (const LedgerPart& part : shared) {
+        const std::string bytes = format_bytes(part.bytes);
+        text += part.kind == PartKind::kOpened
+                    ? "At this moment " + bytes + " of the device are " + part.name +
+                          " and count there, not here (peakline ledger)\n"
+                    : "At this moment " + bytes + " of the device are " + part.name +
+                          " (peakline ledger)\n";
+    }
+    return text;
+}
+
 void put_run_notes(Document& document, const TableReport& report) {
     document.say_lines(compiling_text(report));
     document.say_lines(out_of_memory_text(report), Tone::kWarning);
     document.say_lines(outside_text(report));
+    document.say_lines(shared_text(report.shared));
     document.say_lines(coverage_text(report.reader));
     document.say_lines(unmatched_text(report.unmatched_module_count));
     document.say_lines(health_text(report.result.health), Tone::kWarning);

@@ -44,6 +44,7 @@ public:
     void operator()(format::PoolSample& of) { device(of.device); }
     void operator()(format::DeviceProcesses& of) { device(of.device); }
     void operator()(format::MadeFor& of) { text(&of.text); }
+    void operator()(format::SharedMemory& of) { text(&of.name); }
     void operator()(format::ScopeCaller& of) { context(&of.context); }
     // Records without ids.
     void operator()(format::Loss&) {}

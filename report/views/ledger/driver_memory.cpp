@@ -23,6 +23,12 @@ void DriverMemory::apply(const RareEvent& event) {
         if (last_request_) {
             requests_.at(*last_request_).made_for = static_cast<uint32_t>(made->text);
         }
+    } else if (const auto shared = event.as<format::SharedMemory>()) {
+        if (const auto found = requests_.find({shared->kind, shared->key});
+            found != requests_.end()) {
+            found->second.is_shared = true;
+            found->second.shared_name = static_cast<uint32_t>(shared->name);
+        }
     } else if (const auto end = event.as<format::DriverFree>()) {
         last_request_.reset();
         remove(*end);
@@ -60,7 +66,7 @@ void DriverMemory::count(const format::DriverAlloc& request, bool is_added) {
 void DriverMemory::add(const format::DriverAlloc& request) {
     remove({request.kind, request.key});  // its end was not recorded
     last_request_ = {request.kind, request.key};
-    requests_[*last_request_] = {request, 0};
+    requests_[*last_request_] = {request};
     ++use_.calls_since_sample;
     count(request, true);
 }

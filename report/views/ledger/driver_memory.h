@@ -22,6 +22,8 @@ struct PoolLevel {
 
 struct DriverRequest : format::DriverAlloc {
     uint32_t made_for = 0;  // string id, see format::MadeFor
+    bool is_shared = false;
+    uint32_t shared_name = 0;  // string id, see format::SharedMemory
 };
 
 class DriverMemory {

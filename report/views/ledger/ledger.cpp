@@ -7,6 +7,7 @@
 #include "ledger_moment.h"
 #include "library_rows.h"
 #include "report/trace/file/trace_error.h"
+#include "shared_parts.h"
 
 namespace peakline::report {
 namespace {
@@ -52,6 +53,7 @@ public:
         put_steps(ledger);
         put_others(ledger);
         put_beside(ledger);
+        ledger->shared = shared_parts(memory_.requests(), stacks_);
         ledger->unexplained_bytes = ledger->used_bytes;
         for (const LedgerPart& part : ledger->parts) {
             ledger->unexplained_bytes -= part.bytes;
@@ -264,7 +266,8 @@ const char* part_kind_name(PartKind kind) {
                                              "pinned",
                                              "registered",
                                              "managed",
-                                             "imported"};
+                                             "opened",
+                                             "exported"};
     return kNames[static_cast<size_t>(kind)];
 }
 

@@ -28,7 +28,9 @@ enum class PartKind : uint8_t {
     kPinned,
     kRegistered,
     kManaged,
-    kImported,
+    // Shared with other processes.
+    kOpened,
+    kExported,
 };
 
 struct LedgerLine {
@@ -45,13 +47,23 @@ struct LedgerPart {
     std::vector<LedgerLine> lines;  // for a library: the requesting lines, most bytes first
 };
 
+// Memory that this process shares with others, by the driver's handle. Exported memory is in the
+// parts of the ledger, too; opened memory counts in its own process.
+struct SharedPart {
+    PartKind kind{};
+    std::string number;  // the same in all processes; empty: it has none
+    uint64_t bytes = 0;
+    LedgerLine line = {};  // the line that requested or opened it
+};
+
 struct Ledger {
     uint32_t device = 0;
     uint64_t tick = 0;
     uint64_t total_bytes = 0;
     int64_t used_bytes = 0;
     std::vector<LedgerPart> parts;
-    std::vector<LedgerPart> beside;  // memory of the host, and of others
+    std::vector<LedgerPart> beside;  // memory of the host
+    std::vector<SharedPart> shared;  // most bytes first
     int64_t unexplained_bytes = 0;
     // Growth without a record, found at the first sample after the moment: it came before or after
     // it.

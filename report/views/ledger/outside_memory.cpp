@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "ledger.h"
-
 namespace peakline::report {
 namespace {
 
@@ -35,26 +33,26 @@ std::string group_of(const LedgerPart& part) {
 
 }  // namespace
 
-std::optional<OutsideMemory> find_outside_memory(const TraceReader& reader,
-                                                 const DeviceTotals& device,
-                                                 StackLookup& stacks,
-                                                 const Progress& progress) {
+std::optional<Ledger> find_peak_ledger(const TraceReader& reader,
+                                       const DeviceTotals& device,
+                                       StackLookup& stacks,
+                                       const Progress& progress) {
     if (!can_answer(reader)) {
         return std::nullopt;
     }
     const MomentEvent peak = {UINT64_MAX, device.peak_tick, device.device, device.peak_tick};
-    const std::optional<Ledger> ledger = find_ledger_at(reader, peak, stacks, progress);
-    if (!ledger) {
-        return std::nullopt;
-    }
+    return find_ledger_at(reader, peak, stacks, progress);
+}
+
+std::optional<OutsideMemory> outside_memory(const Ledger& ledger) {
     const bool is_without_torch =
-        std::none_of(ledger->parts.begin(), ledger->parts.end(), [](const LedgerPart& part) {
+        std::none_of(ledger.parts.begin(), ledger.parts.end(), [](const LedgerPart& part) {
             return part.kind == PartKind::kTorch;
         });
     OutsideMemory outside;
     std::map<std::string, int64_t> groups;
     int64_t unusual_bytes = 0;
-    for (const LedgerPart& part : ledger->parts) {
+    for (const LedgerPart& part : ledger.parts) {
         const bool is_in_table =
             part.kind == PartKind::kTorch || (is_without_torch && part.kind == PartKind::kLibrary);
         if (!is_in_table) {
@@ -63,10 +61,10 @@ std::optional<OutsideMemory> find_outside_memory(const TraceReader& reader,
             unusual_bytes += part.kind == PartKind::kContext ? 0 : part.bytes;
         }
     }
-    groups["unexplained"] += ledger->unexplained_bytes;
-    outside.bytes += ledger->unexplained_bytes;
-    unusual_bytes += ledger->unexplained_bytes;
-    if (unusual_bytes < kLeastBytes || unusual_bytes * kLeastPart < ledger->used_bytes) {
+    groups["unexplained"] += ledger.unexplained_bytes;
+    outside.bytes += ledger.unexplained_bytes;
+    unusual_bytes += ledger.unexplained_bytes;
+    if (unusual_bytes < kLeastBytes || unusual_bytes * kLeastPart < ledger.used_bytes) {
         return std::nullopt;
     }
     for (const auto& [name, bytes] : groups) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ledger.h"
 #include "report/attribute/stacks/stack_lookup.h"
 #include "report/replay/values/replay_result.h"
 #include "report/trace/reader.h"
@@ -22,11 +23,14 @@ struct OutsideMemory {
     std::vector<OutsidePart> parts;  // most bytes first
 };
 
-// nullopt: the trace lacks the records, is too long for a quick pass, or has little more than the
-// usual context.
-std::optional<OutsideMemory> find_outside_memory(const TraceReader& reader,
-                                                 const DeviceTotals& device,
-                                                 StackLookup& stacks,
-                                                 const Progress& progress);
+// The ledger at the peak of the device. nullopt: the trace lacks the records, or is too long for a
+// quick pass.
+std::optional<Ledger> find_peak_ledger(const TraceReader& reader,
+                                       const DeviceTotals& device,
+                                       StackLookup& stacks,
+                                       const Progress& progress);
+
+// nullopt: there is little more than the usual context.
+std::optional<OutsideMemory> outside_memory(const Ledger& ledger);
 
 }  // namespace peakline::report

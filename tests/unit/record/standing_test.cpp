@@ -154,6 +154,9 @@ private:
         if (pick(4) == 0) {
             tell_driver(format::MadeFor{1 + pick(3)});
         }
+        if (pick(4) == 0) {
+            tell_driver(format::SharedMemory{record.kind, record.key, pick(3)});
+        }
     }
 
     // The keys of a device are its own.
@@ -316,6 +319,8 @@ void check_equal(const report::LedgerMoment& one, const report::LedgerMoment& tw
     }
     for (const auto& [key, request] : two.memory.requests()) {
         CHECK(one.memory.requests().at(key).made_for == request.made_for);
+        CHECK(one.memory.requests().at(key).is_shared == request.is_shared);
+        CHECK(one.memory.requests().at(key).shared_name == request.shared_name);
     }
 }
 

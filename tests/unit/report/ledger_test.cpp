@@ -67,6 +67,44 @@ TEST_CASE("a segment of torch and the driver's memory under it count once", "[le
     CHECK(bytes_of(ledger_of(trace, "peak"), "torch live") == 5'000'000);
 }
 
+TEST_CASE("memory of another process is listed, and counts there", "[ledger]") {
+    const OpenTrace trace(R"(
+        start
+        sample 1 900000000 1000000000
+        driver 1 0x10000 20000000 stack=a.py:1:f
+        sample 2 880000000 1000000000
+        segment 0x10000 20000000
+        shared 1 0x10000 aa role=owned
+        driver 11 0x9000000 30000000 stack=a.py:2:g
+        shared 11 0x9000000 bb role=opened
+        driver 11 0xc000000 30000000 stack=a.py:4:g
+        shared 11 0xc000000 bb role=opened
+        driver 11 7 0 stack=a.py:3:h
+        shared 11 7
+        driver 10 0xa000000 4000000 owner=7 stack=a.py:3:h
+        driver 11 0xb000000 5000000 stack=a.py:2:g
+        shared 11 0xb000000 cc role=opened
+        enddriver 11 0xb000000
+        alloc a 0x10000 5000000 stack=a.py:1:f
+    )");
+    const Ledger ledger = ledger_of(trace);
+    CHECK(ledger.used_bytes == 120'000'000);
+    CHECK(ledger.unexplained_bytes == 0);
+    REQUIRE(ledger.shared.size() == 3);
+    CHECK(ledger.shared[0].kind == PartKind::kOpened);
+    CHECK(ledger.shared[0].bytes == 30'000'000);
+    CHECK(ledger.shared[0].number == "bb");
+    CHECK(ledger.shared[0].line.label.frames.at(0).line == 2);
+    CHECK(ledger.shared[1].kind == PartKind::kExported);
+    CHECK(ledger.shared[1].bytes == 20'000'000);
+    CHECK(ledger.shared[1].number == "aa");
+    CHECK(ledger.shared[1].line.label.frames.at(0).line == 1);
+    // Memory without a number; its bytes are those of its mapping.
+    CHECK(ledger.shared[2].kind == PartKind::kOpened);
+    CHECK(ledger.shared[2].bytes == 4'000'000);
+    CHECK(ledger.shared[2].number.empty());
+}
+
 TEST_CASE("each change of the device's level is explained by the record before its sample",
           "[ledger]") {
     const OpenTrace trace(R"(

@@ -192,6 +192,13 @@ private:
             add_driver(words);
         } else if (verb == "madefor") {
             builder_.put(format::MadeFor{builder_.define_string(words.plain[1])});
+        } else if (verb == "shared") {  // kind, key, name
+            builder_.put(format::SharedMemory{
+                static_cast<format::DriverKind>(std::stoull(words.plain[1])),
+                std::stoull(words.plain[2], nullptr, 0),
+                words.plain.size() > 3
+                    ? builder_.define_string("cuda-ipc " + words.get("role") + " " + words.plain[3])
+                    : 0});
         } else if (verb == "processes") {
             builder_.put(format::DeviceProcesses{words.number("dev", 0),
                                                  std::stoull(words.plain[1]),
