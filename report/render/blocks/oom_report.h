@@ -22,7 +22,7 @@ struct OomReport {
     const RefusedHolders* holders;    // nullptr: none are known
     ServingSetting serving;
     std::vector<LedgerPart> shared;  // with other processes
-    uint64_t top;  // rows shown; 0: all
+    uint64_t top;                    // rows shown; 0: all
     PathDisplay paths;
 };
 
