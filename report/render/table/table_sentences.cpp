@@ -226,9 +226,9 @@ std::string shared_text(const std::vector<LedgerPart>& shared) {
     for (const LedgerPart& part : shared) {
         const std::string bytes = format_bytes(part.bytes);
         text += part.kind == PartKind::kOpened
-                    ? "At this moment " + bytes + " of the device are " + part.name +
+                    ? "At this moment " + bytes + " of the device are " + printable(part.name) +
                           " and count there, not here (peakline ledger)\n"
-                    : "At this moment " + bytes + " of the device are " + part.name +
+                    : "At this moment " + bytes + " of the device are " + printable(part.name) +
                           " (peakline ledger)\n";
     }
     return text;
