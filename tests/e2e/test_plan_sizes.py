@@ -16,7 +16,9 @@ SIZES = {
     "eager": ("2x256", "4x384", "16x1024"),
     "resnet": ("2x64", "4x96", "16x224"),
 }
-Trained = tuple[dict[str, dict[str, int]], Path]
+# Prompts and new tokens; the last one is predicted.
+GENERATED = ("2x64x6", "4x96x6", "32x512x40+")
+Trained = tuple[dict[str, dict[str, Any]], Path]
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +27,8 @@ def trained(lab: Any) -> Trained:
     words = [str(PROGRAMS / "size_models.py")]
     for name, (first, second, third) in SIZES.items():
         words += [name, first, second, f"{third}+"]
-    run = lab.unrecorded(lab.folder / "sizes", sys.executable, *words, "sdpa", "4x512")
+    words += ["sdpa", "4x512", "llama", *GENERATED]
+    run = lab.unrecorded(lab.folder / "sizes", sys.executable, *words)
     assert run.status == 0, run.stderr
     return run.said, run.folder
 
@@ -107,6 +110,35 @@ def test_the_longest_sample_of_a_file(trained: Trained, lab: Any, tmp_path: Path
     result = lab.peakline("plan", "--sizes", *files, *words)
     assert "10 samples: 50 % at most 256, 90 % at most 256" in result.stdout
     assert "the longest is 1,024 (line 10)" in result.stdout
+
+
+def test_generation_has_a_peak_of_its_prefill_and_one_of_decoding(
+    trained: Trained, lab: Any
+) -> None:
+    peaks, folder = trained
+    files = [trace(folder, "llama", size) for size in ("2x64", "4x96")]
+    at = "batch=32,length=512,new=40"
+    document = predicted(lab, *files, "--at", at)
+    prefill, decode = document["peaks"]
+    real_prefill, real_decode = peaks["llama"]["32x512x40"]
+    assert (prefill["part"], decode["part"]) == ("prefill", "decode")
+    assert prefill["requested_bytes"] == real_prefill
+    assert real_decode <= decode["requested_bytes"] <= real_decode * 1.001
+    # 3 layers, 2 heads of 32 values in keys and in values, 2 bytes each. While a layer joins its
+    # new token, it holds its keys or values twice.
+    cached = 3 * 2 * 32 * 2 * 2
+    assert cached <= decode["token_bytes"] <= cached * 1.4
+    assert decode["cache"] == "DynamicLayer"
+    needed = max(prefill["block_bytes"], decode["block_bytes"])
+    document = predicted(lab, *files, "--at", at, "--budget", str(needed))
+    assert [one["largest_batch"] for one in document["peaks"]] == [32, 32]
+
+
+def test_a_training_generates_nothing(trained: Trained, lab: Any) -> None:
+    _, folder = trained
+    files = [trace(folder, "sdpa", size) for size in ("2x256", "4x384")]
+    document = predicted(lab, *files, "--at", "batch=32,length=512,new=40")
+    assert "no generate()" in document["refusal"]
 
 
 @pytest.mark.parametrize(

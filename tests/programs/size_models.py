@@ -2,19 +2,23 @@
 
 Arguments: names of models, each followed by sizes such as 2x512 (batch and length). Each size has
 a trace NAME.BATCH.LENGTH.peak in the working folder. A size that ends with + has no trace. The
-printed document has the requested peak of each size of each model.
+printed document has the requested peak of each size of each model. The model llama generates; its
+sizes have new tokens, too (2x64x6), and a list of the peaks of prefill and decoding.
 """
 
 import contextlib
 import gc
 import json
 import sys
+from typing import Any
 
 import peakline
 import torch
 from transformers import (
     GPT2Config,
     GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
     PreTrainedModel,
     ResNetConfig,
     ResNetForImageClassification,
@@ -64,21 +68,55 @@ def train(name: str, batch: int, length: int) -> None:
         optimizer.zero_grad()
 
 
-def measured(name: str, size: str) -> int:
+def highest() -> int:
+    return int(torch.cuda.memory_stats()["requested_bytes.all.peak"])
+
+
+class Llama(LlamaForCausalLM):
+    """Notes the peak of its prefill."""
+
+    of_prefill = 0
+
+    def _prefill(self, *arguments: Any, **options: Any) -> Any:
+        result = super()._prefill(*arguments, **options)
+        self.of_prefill = highest()
+        torch.cuda.reset_peak_memory_stats()
+        return result
+
+
+def generate(batch: int, length: int, new_tokens: int) -> list[int]:
+    config = LlamaConfig(
+        vocab_size=WORDS,
+        hidden_size=128,
+        intermediate_size=256,
+        num_hidden_layers=3,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+    )
+    model = Llama(config).to(torch.bfloat16).cuda().eval()
+    prompt = torch.randint(0, WORDS, (batch, length), device="cuda")
+    options = {"do_sample": False, "eos_token_id": None, "pad_token_id": 0}
+    model.generate(prompt, max_new_tokens=new_tokens, **options)
+    return [model.of_prefill, highest()]
+
+
+def measured(name: str, size: str) -> int | list[int]:
     gc.collect()
     torch._C._cuda_clearCublasWorkspaces()
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
-    batch, length = map(int, size.rstrip("+").split("x"))
+    batch, length, *new_tokens = map(int, size.rstrip("+").split("x"))
     file = f"{name}.{batch}.{length}.peak"
     with contextlib.nullcontext() if size.endswith("+") else peakline.trace(file):
+        if new_tokens:
+            return generate(batch, length, *new_tokens)
         train(name, batch, length)
-    return int(torch.cuda.memory_stats()["requested_bytes.all.peak"])
+    return highest()
 
 
 if __name__ == "__main__":
     peakline.switch_allocator()
-    peaks: dict[str, dict[str, int]] = {}
+    peaks: dict[str, dict[str, int | list[int]]] = {}
     for word in sys.argv[1:]:
         if not word[0].isdigit():
             own = peaks.setdefault(word, {})

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-_WORD = re.compile(r"(batch|length)=([0-9]+)")
+_WORD = re.compile(r"(batch|length|new)=([0-9]+)")
 _MOST = 1 << 20
 # The parts of all samples that are at most so long; the last one is the longest sample.
 _PARTS = (0.5, 0.9, 0.99, 1.0)
@@ -16,15 +16,16 @@ _PARTS = (0.5, 0.9, 0.99, 1.0)
 
 @dataclass(frozen=True)
 class StepSize:
-    """Samples at once, and the length of each; 0: not named."""
+    """Samples at once, the length of each, and its new tokens in generate(); 0: not named."""
 
     batch: int = 0
     length: int = 0
+    new: int = 0
 
     @property
     def words(self) -> str:
         """The size for the engine."""
-        return f"{self.batch} {self.length}"
+        return f"{self.batch} {self.length}" + (f" {self.new}" if self.new else "")
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,10 @@ def recording_of_words(word: str) -> tuple[str, StepSize]:
     path, colon, size = word.rpartition(":")
     if not colon or Path(word).exists():
         return word, StepSize()
-    return path, size_of_words(size)
+    named = size_of_words(size)
+    if named.new:
+        raise ValueError(f"{word}: new= belongs to --at; a recording shows its new tokens")
+    return path, named
 
 
 def lengths_of(word: str) -> Lengths:

@@ -1,6 +1,7 @@
 #include "sizes_report.h"
 
 #include <algorithm>
+#include <set>
 
 #include "report/render/facts/coverage.h"
 #include "report/render/format/device_json.h"
@@ -17,8 +18,18 @@ std::string bytes_text(int64_t bytes) {
     return format_bytes(static_cast<uint64_t>(std::max<int64_t>(0, bytes)));
 }
 
-std::string size_text(const StepSize& size) {
-    return "batch=" + std::to_string(size.batch) + ", length=" + std::to_string(size.length);
+const char* part_name(RunPart part) {
+    return part == RunPart::kPrefill ? "prefill" : part == RunPart::kDecode ? "decode" : "";
+}
+
+std::string size_text(const SizedPeak& peak) {
+    const StepSize& size = peak.size;
+    std::string text =
+        "batch=" + std::to_string(size.batch) + ", length=" + std::to_string(size.length);
+    if (peak.part != RunPart::kWhole) {
+        text += ", new=" + std::to_string(peak.new_tokens) + ", " + part_name(peak.part);
+    }
+    return text;
 }
 
 // The size with the highest peak; nullptr: no size has a prediction.
@@ -85,13 +96,33 @@ void say_budget(Document& document, const SizesReport& report, const SizedPeak& 
     }
 }
 
+// Classes of transformers' caches, by the methods that made what is held.
+std::string cache_classes(const SizedPeak& peak) {
+    std::set<std::string> names;
+    for (const SizedRow& row : peak.rows) {
+        if (row.line.frames.empty()) {
+            continue;
+        }
+        const Location& location = row.line.frames.front();
+        const size_t dot = location.qualified_name.find('.');
+        if (dot != std::string::npos && location.file.ends_with("/transformers/cache_utils.py")) {
+            names.insert(location.qualified_name.substr(0, dot));
+        }
+    }
+    std::string text;
+    for (const std::string& name : names) {
+        text += (text.empty() ? "" : ", ") + name;
+    }
+    return text;
+}
+
 void say_peak(Document& document, const SizesReport& report, const SizedPeak& peak) {
     if (!peak.refusal.empty()) {
-        document.say("No prediction for " + size_text(peak.size) + ": " + peak.refusal + ".",
+        document.say("No prediction for " + size_text(peak) + ": " + peak.refusal + ".",
                      Tone::kWarning);
         return;
     }
-    document.say("Peak at " + size_text(peak.size) + ": " + bytes_text(peak.peak.bytes) +
+    document.say("Peak at " + size_text(peak) + ": " + bytes_text(peak.peak.bytes) +
                      " requested, about " + bytes_text(peak.block_bytes) +
                      " in blocks of the allocator",
                  Tone::kAnswer);
@@ -101,6 +132,13 @@ void say_peak(Document& document, const SizesReport& report, const SizedPeak& pe
     }
     if (!peak.line.key.empty()) {
         document.say("Reached at " + printable(label_text(report.paths, peak.line)));
+    }
+    if (peak.part == RunPart::kDecode) {
+        document.say("Each further token of a sequence lifts it by " +
+                     format_count(static_cast<uint64_t>(std::max<int64_t>(0, peak.token_bytes))) +
+                     " bytes");
+        const std::string classes = cache_classes(peak);
+        document.say(classes.empty() ? "" : "Cache of keys and values: " + printable(classes));
     }
     say_budget(document, report, peak);
 }
@@ -191,7 +229,15 @@ void put_peaks(JsonWriter& json, const SizesReport& report) {
             return is_known ? std::optional(bytes) : std::nullopt;
         };
         json.begin_object().field("batch", peak.size.batch).field("length", peak.size.length);
+        json.text_or_null("part", part_name(peak.part));
         json.text_or_null("refusal", peak.refusal);
+        json.field("new_tokens",
+                   peak.part != RunPart::kWhole ? std::optional(peak.new_tokens) : std::nullopt);
+        json.field("token_bytes",
+                   peak.part == RunPart::kDecode ? std::optional(peak.token_bytes) : std::nullopt);
+        json.field(
+            "cache",
+            peak.part == RunPart::kDecode ? std::optional(cache_classes(peak)) : std::nullopt);
         json.field("requested_bytes", known(peak.peak.bytes));
         json.field("low_bytes", peak.peak.low).field("high_bytes", peak.peak.high);
         json.field("block_bytes", known(peak.block_bytes));

@@ -37,7 +37,7 @@ public:
         run_.spare.push_back(static_cast<uint32_t>(
             std::min<uint64_t>(shape.block_bytes - std::min(shape.block_bytes, least),
                                std::numeric_limits<uint32_t>::max())));
-        run_.events.push_back({RunStep::kAlloc, number});
+        run_.events.push_back({RunStep::kAlloc, number, block.at.event});
         if (is_gradient(block.ordinal)) {
             gradients_ += shape.requested_bytes;
             run_.gradient_bytes = std::max(run_.gradient_bytes, gradients_);
@@ -46,17 +46,17 @@ public:
     void on_free(const BlockFree& block) {
         const uint32_t entry = blocks_.at(block.ordinal);
         if (entry != 0 && block.leaves(format::Measure::kRequested)) {
-            run_.events.push_back({RunStep::kFree, entry - 1});
+            run_.events.push_back({RunStep::kFree, entry - 1, block.at.event});
             gradients_ -= is_gradient(block.ordinal) ? block.shape.requested_bytes : 0;
             blocks_.remove(block.ordinal);
         }
     }
-    void on_rare(const RareEvent& event, EventTime) {
+    void on_rare(const RareEvent& event, EventTime at) {
         const auto mark = event.as<format::Mark>();
         if (mark && mark->kind == format::MarkKind::kTracingStarted) {
-            run_.events.push_back({RunStep::kTracingStarted, 0});
+            run_.events.push_back({RunStep::kTracingStarted, 0, at.event});
         } else if (mark && mark->kind == format::MarkKind::kTracingStopped) {
-            run_.events.push_back({RunStep::kTracingStopped, 0});
+            run_.events.push_back({RunStep::kTracingStopped, 0, at.event});
         }
     }
 

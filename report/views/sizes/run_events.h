@@ -39,6 +39,7 @@ struct RunEvents {
     struct Event {
         RunStep step = RunStep::kAlloc;
         uint32_t block = 0;
+        uint64_t number = 0;  // in the recording
     };
 
     std::vector<uint32_t> origins;  // by block

@@ -21,6 +21,9 @@ constexpr int64_t kMostDoubt = 20;
 // A model that does not give the recorded peaks to this part is wrong.
 constexpr int64_t kMostError = 50;
 
+// With fewer, a cache for all tokens has the size of other values of a prefill.
+constexpr uint64_t kLeastNewTokens = 4;
+
 struct Side {
     const char* name;
     uint64_t StepSize::*number;
@@ -57,36 +60,77 @@ public:
             sizes_.push_back(named.size);
         }
         for (const std::string& one : text.at) {
-            targets_.push_back(size_of_text(one));
+            const AskedSize asked = asked_size_of(one);
+            targets_.push_back(asked.size);
+            new_tokens_.push_back(asked.new_tokens);
+            is_serving_ = is_serving_ || asked.new_tokens != 0;
         }
     }
 
     void run() {
         read_runs();
+        if (!result_.refusal.empty()) {
+            return;
+        }
         choose_base();
-        if (!result_.refusal.empty() || !align()) {
+        if (!align()) {
             return;
         }
         collect_bytes();
         for (size_t i = 0; i < sizes_.size(); ++i) {
-            result_.recorded[i].model_bytes = model_at(sizes_[i]).peak.peak.bytes;
+            result_.recorded[i].model_bytes =
+                model_at({sizes_[i], RunPart::kWhole, sizes_[i].length}).peak.peak.bytes;
         }
         check_model();
         for (size_t i = 0; result_.refusal.empty() && i < targets_.size(); ++i) {
-            Model model = model_at(targets_[i]);
-            SizedPeak& peak = model.peak;
-            if (is_doubtful(peak)) {
-                peak.refusal = doubt_of(peak);
-            } else if (budget_ != 0) {
-                peak.largest_batch = largest_batch(targets_[i].length);
-                find_parts(&peak);
-            }
-            result_.peaks.push_back(std::move(peak));
+            predict(targets_[i], new_tokens_[i]);
         }
     }
 
 private:
     const RunEvents& base() const { return recordings_[result_.base].run; }
+
+    // A size, or one of its parts.
+    struct Question {
+        StepSize size;  // of the events
+        RunPart part = RunPart::kWhole;
+        // A cache that is made for all tokens at once is as for a prompt of this length.
+        uint64_t cache_length = 0;
+    };
+
+    std::vector<Question> questions_of(const StepSize& size, uint64_t new_tokens) const {
+        const uint64_t recorded = generation_.new_tokens;
+        if (new_tokens == 0) {
+            return {{size, RunPart::kWhole, size.length}};
+        }
+        const uint64_t whole = size.length + new_tokens;
+        const uint64_t length = whole > recorded ? whole - recorded : 1;
+        return {{size, RunPart::kPrefill, length},
+                {{size.batch, length}, RunPart::kDecode, length}};
+    }
+
+    void predict(const StepSize& size, uint64_t new_tokens) {
+        std::optional<uint64_t> largest;
+        for (const Question& question : questions_of(size, new_tokens)) {
+            SizedPeak peak = model_at(question).peak;
+            peak.size = size;
+            peak.new_tokens = new_tokens;
+            if (is_doubtful(peak)) {
+                peak.refusal = doubt_of(peak);
+            } else if (budget_ != 0) {
+                largest = largest.has_value() ? largest : largest_batch(size, new_tokens);
+                peak.largest_batch = largest;
+                find_parts(&peak);
+            }
+            if (question.part == RunPart::kDecode) {
+                Question longer = question;
+                ++longer.size.length;
+                peak.token_bytes = (model_at(longer).peak.peak.bytes - peak.peak.bytes) /
+                                   static_cast<int64_t>(size.batch);
+            }
+            result_.peaks.push_back(std::move(peak));
+        }
+    }
 
     void choose_base() {
         for (size_t i = 1; i < sizes_.size(); ++i) {
@@ -94,6 +138,9 @@ private:
             if (sizes_[i].batch * sizes_[i].length >= most.batch * most.length) {
                 result_.base = i;
             }
+        }
+        if (!parts_.empty()) {
+            generation_ = parts_[result_.base];
         }
     }
 
@@ -115,6 +162,9 @@ private:
             result_.recorded[i].peak_bytes = one.run.peak_bytes;
             result_.recorded[i].block_count = one.run.bytes.size();
             take_size(one.run, &sizes_[i]);
+            if (is_serving_ && !take_parts(*one.reader, stacks, i)) {
+                return;
+            }
         }
         for (const Side& side : kSides) {
             complete_side(side);
@@ -122,6 +172,26 @@ private:
         for (size_t i = 0; i < recordings_.size(); ++i) {
             result_.recorded[i].size = sizes_[i];
         }
+    }
+
+    bool take_parts(const TraceReader& reader, StackLookup& stacks, size_t recording) {
+        const GenerationParts parts = generation_of(reader, selection_, stacks, progress_);
+        parts_.push_back(parts);
+        if (parts.new_tokens == 0) {
+            result_.refusal = std::string(reader.name()) +
+                              " has no generate() of transformers that decodes a token";
+        } else if (parts.new_tokens < kLeastNewTokens) {
+            result_.refusal = std::string(reader.name()) + " makes " +
+                              std::to_string(parts.new_tokens) + " new tokens; record " +
+                              std::to_string(kLeastNewTokens) + " or more";
+        } else if (parts.new_tokens != parts_.front().new_tokens) {
+            result_.refusal = result_.recorded.front().name + " makes " +
+                              std::to_string(parts_.front().new_tokens) + " new tokens, and " +
+                              result_.recorded[recording].name + " " +
+                              std::to_string(parts.new_tokens) +
+                              "; record the same number, and other prompts";
+        }
+        return result_.refusal.empty();
     }
 
     // A size that the caller does not name follows from the inputs.
@@ -226,12 +296,17 @@ private:
         std::vector<BlockGrowth> growth;  // by kind
     };
 
-    Model model_at(const StepSize& size) const {
+    Model model_at(const Question& question) const {
         Model model;
         model.growth.resize(kinds_.size());
-        GrowthFitter fitter(sizes_, {size});
+        GrowthFitter fitter(sizes_, {question.size});
+        GrowthFitter caches(sizes_, {{question.size.batch, question.cache_length}});
+        const auto whole = static_cast<int64_t>(generation_.new_tokens);
         for (const auto& [bytes, kind] : kinds_) {
-            model.growth[kind] = fitter.of(bytes);
+            const BlockGrowth& growth = fitter.of(bytes);
+            const bool is_cache = question.part == RunPart::kPrefill &&
+                                  (growth.shift == whole || growth.shift == whole - 1);
+            model.growth[kind] = is_cache ? caches.of(bytes) : growth;
         }
         GrownBytes level;
         GrownBytes most;
@@ -243,12 +318,16 @@ private:
                 level.add(bytes, sign);
             },
             [&](size_t i) {
+                if (!generation_.has(question.part, base().events[i].number)) {
+                    return;
+                }
                 event = level.bytes > most.bytes ? i : event;
                 most.bytes = std::max(most.bytes, level.bytes);
                 most.low = std::max(most.low, level.low);
                 most.high = std::max(most.high, level.high);
             });
-        model.peak.size = size;
+        model.peak.size = question.size;
+        model.peak.part = question.part;
         model.peak.peak = most;
         if (event < base().events.size()) {
             model.peak.line = line_at(event);
@@ -266,16 +345,22 @@ private:
     }
 
     // The peak never falls with the batch.
-    uint64_t largest_batch(uint64_t length) const {
+    uint64_t largest_batch(const StepSize& size, uint64_t new_tokens) const {
+        const auto fits_with = [&](uint64_t batch) {
+            const std::vector<Question> all = questions_of({batch, size.length}, new_tokens);
+            return std::all_of(all.begin(), all.end(), [this](const Question& question) {
+                return fits(model_at(question).peak);
+            });
+        };
         uint64_t low = 0;
         uint64_t high = 1;
-        while (high <= kMostOfSize && fits(model_at({high, length}).peak)) {
+        while (high <= kMostOfSize && fits_with(high)) {
             low = high;
             high *= 2;
         }
         while (high - low > 1) {
             const uint64_t middle = low + (high - low) / 2;
-            (fits(model_at({middle, length}).peak) ? low : high) = middle;
+            (fits_with(middle) ? low : high) = middle;
         }
         return low;
     }
@@ -284,14 +369,15 @@ private:
     void find_parts(SizedPeak* peak) const {
         const auto gradients = static_cast<int64_t>(base().gradient_bytes);
         const uint64_t batch = peak->size.batch;
-        if (fits(*peak) || gradients == 0) {
+        if (fits(*peak) || gradients == 0 || peak->part != RunPart::kWhole) {
             return;
         }
         for (uint64_t parts = 2; parts <= batch; ++parts) {
             if (batch % parts != 0) {
                 continue;
             }
-            const SizedPeak part = model_at({batch / parts, peak->size.length}).peak;
+            const StepSize part_size = {batch / parts, peak->size.length};
+            const SizedPeak part = model_at({part_size, RunPart::kWhole, part_size.length}).peak;
             if (fits(part, gradients)) {
                 peak->in_parts = {parts, batch / parts, part.most_block_bytes() + gradients};
                 return;
@@ -372,6 +458,10 @@ private:
     std::vector<Recording> recordings_;
     std::vector<StepSize> sizes_;  // of the recordings
     std::vector<StepSize> targets_;
+    std::vector<uint64_t> new_tokens_;  // by target
+    bool is_serving_ = false;
+    std::vector<GenerationParts> parts_;  // by recording
+    GenerationParts generation_;          // of the base
     OriginNumbers origins_;
     std::vector<std::vector<uint32_t>> pairs_;         // by recording
     std::map<std::vector<uint64_t>, uint32_t> kinds_;  // blocks of equal bytes in all recordings

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "block_growth.h"
+#include "generation_parts.h"
 #include "report/attribute/names/label.h"
 #include "report/trace/reader.h"
 #include "report/views/selection/selection.h"
@@ -48,9 +49,12 @@ struct SizeInParts {
 
 struct SizedPeak {
     StepSize size;
-    GrownBytes peak;                  // requested
-    int64_t block_bytes = 0;          // about: the same in blocks of the allocator
-    Label line;                       // of the allocation that reaches it
+    RunPart part = RunPart::kWhole;
+    uint64_t new_tokens = 0;  // with a part: of each sequence
+    int64_t token_bytes = 0;  // while decoding: by which one more token of a sequence lifts it
+    GrownBytes peak;          // requested
+    int64_t block_bytes = 0;  // about: the same in blocks of the allocator
+    Label line;               // of the allocation that reaches it
     std::vector<SizedRow> rows = {};  // held then, by line and growth; the largest first
     std::string refusal = {};         // why the bounds are far apart; empty: they are not
     // With a budget: the largest batch of this length that fits, 0: none; and the fewest parts.
@@ -69,7 +73,7 @@ struct SizePrediction {
     size_t base = 0;               // in `recorded`
     uint64_t checked_count = 0;    // blocks of the base with one coefficient, which all agree with
     uint64_t changed_count = 0;    // blocks that another recording lacks
-    std::vector<SizedPeak> peaks;  // by size of SizesText::at
+    std::vector<SizedPeak> peaks;  // by size of SizesText::at; prefill and decoding apart
 };
 
 // `budget_bytes`: for blocks of the allocator; 0: none.

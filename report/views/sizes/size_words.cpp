@@ -29,9 +29,13 @@ NamedSize recorded_size_of(const std::string& text) {
     return named;
 }
 
-StepSize size_of_text(const std::string& text) {
+AskedSize asked_size_of(const std::string& text) {
     std::istringstream words(text);
-    return read_size(words, text);
+    AskedSize asked;
+    asked.size = read_size(words, text);
+    words >> asked.new_tokens;
+    asked.new_tokens = words.fail() ? 0 : std::min(asked.new_tokens, kMostOfSize);
+    return asked;
 }
 
 std::string reason_of_doubt(const std::vector<StepSize>& recorded, Growth one, Growth other) {

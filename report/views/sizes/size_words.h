@@ -14,9 +14,14 @@ struct NamedSize {
     std::string path;
 };
 
-// "8 512 PATH"; "64 8192". 0: not named. Throw TraceError.
+struct AskedSize {
+    StepSize size;
+    uint64_t new_tokens = 0;  // of generate(); 0: a training, or the recorded number
+};
+
+// "8 512 PATH"; "64 8192" or "64 8192 256". 0: not named. Throw TraceError.
 NamedSize recorded_size_of(const std::string& text);
-StepSize size_of_text(const std::string& text);
+AskedSize asked_size_of(const std::string& text);
 
 // Why recordings of these sizes cannot predict another one, and the size to record: blocks grow
 // with `one` or with `other`.

@@ -57,6 +57,12 @@ TEST_CASE("a position less, and a padded length, are recognized", "[sizes]") {
     CHECK(is_exact(growth_of({2 * 128 * 8, 4 * 384 * 8}, odd, {8, 1000}), 8 * 1024 * 8));
 }
 
+TEST_CASE("a cache has the tokens that it will get", "[sizes]") {
+    const BlockGrowth growth = growth_of({2 * (512 + 40) * 96, 4 * (768 + 40) * 96});
+    CHECK(growth.shift == 40);
+    CHECK(is_exact(growth, int64_t{64} * (8192 + 40) * 96));
+}
+
 TEST_CASE("a half of a byte for each pixel is a formula, too", "[sizes]") {
     const std::vector<StepSize> images = {{2, 64}, {4, 96}};
     CHECK(is_exact(growth_of({2 * 64 * 64 / 2, 4 * 96 * 96 / 2}, images, {8, 224}),
@@ -140,7 +146,9 @@ TEST_CASE("a size has a batch and a length", "[sizes]") {
     const NamedSize named = recorded_size_of("8 512 /tmp/a b.peak");
     CHECK(named.size == StepSize{8, 512});
     CHECK(named.path == "/tmp/a b.peak");
+    CHECK(asked_size_of("64 8192").new_tokens == 0);
+    CHECK(asked_size_of("64 8192 256").new_tokens == 256);
     for (const char* const wrong : {"", "8", "8 x", "8 99999999"}) {
-        CHECK_THROWS(size_of_text(wrong));
+        CHECK_THROWS(asked_size_of(wrong));
     }
 }

@@ -35,7 +35,8 @@ def add_sizes_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         type=_size,
         metavar="batch=N,length=N",
-        help="With --sizes: a size to predict (may be given several times)",
+        help="With --sizes: a size to predict (may be given several times); new=N for recordings of"
+        " generate(): N new tokens per sequence, prefill and decoding apart",
     )
     parser.add_argument(
         "--lengths",
@@ -68,8 +69,8 @@ def run_sizes(args: argparse.Namespace, budget_bytes: int) -> int:
     asked = list(args.at or ())
     lengths = _lengths(args.lengths) if args.lengths else None
     if lengths is not None:
-        batch = asked[0].batch if asked else 0
-        asked = [StepSize(batch, length) for _, length in lengths.by_part]
+        first = asked[0] if asked else StepSize()
+        asked = [StepSize(first.batch, length, first.new) for _, length in lengths.by_part]
     if not asked:
         raise CommandError("give a size to predict: --at batch=64,length=8192, or --lengths FILE")
     if lengths is not None and not args.json:
