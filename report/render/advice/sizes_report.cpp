@@ -84,10 +84,15 @@ void say_budget(Document& document, const SizesReport& report, const SizedPeak& 
     if (!peak.largest_batch.has_value()) {
         return;
     }
-    const bool fits = peak.size.batch <= *peak.largest_batch;
-    document.say("Budget " + format_bytes(report.budget_bytes) +
-                 (fits ? ": fits" : ": does not fit") + "; the largest batch of this length is " +
-                 (*peak.largest_batch == 0 ? "none" : format_count(*peak.largest_batch)));
+    const bool fits = peak.most_block_bytes() <= static_cast<int64_t>(report.budget_bytes);
+    std::string text =
+        "Budget " + format_bytes(report.budget_bytes) + (fits ? ": fits" : ": does not fit");
+    if (*peak.largest_batch != 0) {
+        text += "; the largest batch of this length is " + format_count(*peak.largest_batch);
+    } else if (!fits) {
+        text += "; these recordings show no batch of this length that does";
+    }
+    document.say(text);
     if (peak.in_parts.has_value()) {
         const SizeInParts& parts = *peak.in_parts;
         document.say("In " + std::to_string(parts.parts) +
