@@ -1,4 +1,4 @@
-"""The runs of `peakline plan --try`: at most five, of which the last two prove the plan.
+"""The runs of `peakline plan --try`: at most six, of which the last two prove the plan.
 
 The first run is the program as it is, the second one has every candidate layer checkpointed. Both
 are simulated with memory without a limit. The plan then runs on a device of the budget's size, and
@@ -17,10 +17,10 @@ from typing import Any
 from peakline.trials.attempts import Measured, TryOptions, run_attempt
 
 _UNLIMITED = "4096GiB"
-_MOST_RUNS = 5
-# A plan that does not fit is made again for a budget that is smaller by this part: the allocator
+_MOST_RUNS = 6
+# A plan that does not fit is made again for a budget that is smaller by these parts: the allocator
 # may keep free memory that it cannot use.
-_MARGIN = 0.04
+_MARGINS = (0.06, 0.16)
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class _Planner:
 
     def _prove(self, found: Planned, room: int, all_layers: Path, flops: Path) -> None:
         assert found.base.trace is not None
-        for margin in (0, int(room * _MARGIN)):
+        for margin in (0, *(int(room * part) for part in _MARGINS)):
             document = self._document(found.base.trace, room - margin, all_layers, flops)
             if margin and not document["feasible"]:
                 break
