@@ -107,6 +107,7 @@ class RefusedRow:
     refused_by: str
     reason: str
     served_with: str | None
+    shared: tuple[LedgerRow, ...]  # memory of other processes, and for them
 
 
 @dataclass(frozen=True)
