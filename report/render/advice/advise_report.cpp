@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "report/render/facts/coverage.h"
 #include "report/render/format/device_json.h"
 #include "report/render/format/shown_count.h"
 #include "report/render/table/run_facts.h"
@@ -129,9 +128,7 @@ void put_advise(Document& document, const AdviseReport& report) {
                            ? "\npeakline advise --try PROGRAM applies what needs no edit, and "
                              "measures it."
                            : "");
-    document.say_lines(coverage_text(report.reader));
-    put_coverage(document.fields(), report.reader);
-    put_health(document, report.reader, found.health);
+    put_coverage_and_health(document, report.reader, found.health);
 }
 
 }  // namespace peakline::report

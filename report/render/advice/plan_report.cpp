@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 
-#include "report/render/facts/coverage.h"
 #include "report/render/format/device_json.h"
 #include "report/render/format/format_bytes.h"
 #include "report/render/table/run_facts.h"
@@ -298,9 +297,7 @@ std::string layer_ranges(const std::vector<std::string>& layers) {
 void put_plan(Document& document, const PlanReport& report) {
     put_for_programs(document.fields(), report);
     say_for_people(document, report);
-    document.say_lines(coverage_text(report.reader));
-    put_coverage(document.fields(), report.reader);
-    put_health(document, report.reader, report.plan.health);
+    put_coverage_and_health(document, report.reader, report.plan.health);
 }
 
 }  // namespace peakline::report

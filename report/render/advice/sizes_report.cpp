@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "report/render/facts/coverage.h"
 #include "report/render/format/device_json.h"
 #include "report/render/format/format_bytes.h"
 #include "report/render/format/printable.h"
@@ -278,9 +277,7 @@ void put_for_programs(JsonWriter& json, const SizesReport& report) {
 void put_sizes(Document& document, const SizesReport& report) {
     put_for_programs(document.fields(), report);
     say_for_people(document, report);
-    document.say_lines(coverage_text(report.reader));
-    put_coverage(document.fields(), report.reader);
-    put_health(document, report.reader, report.prediction.health);
+    put_coverage_and_health(document, report.reader, report.prediction.health);
 }
 
 }  // namespace peakline::report

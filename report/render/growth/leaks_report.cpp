@@ -6,7 +6,6 @@
 
 #include "growth_rates.h"
 #include "report/render/advice/advise_report.h"
-#include "report/render/facts/coverage.h"
 #include "report/render/format/device_json.h"
 #include "report/render/format/shown_count.h"
 #include "report/render/table/run_facts.h"
@@ -361,9 +360,7 @@ void put_leaks(Document& document, const LeaksReport& report) {
                      ? "Only the kept events were looked at: what steps before them held is known "
                        "by line, function, file and stack"
                      : "");
-    document.say_lines(coverage_text(report.reader));
-    put_coverage(document.fields(), report.reader);
-    put_health(document, report.reader, report.result.health);
+    put_coverage_and_health(document, report.reader, report.result.health);
 }
 
 }  // namespace peakline::report

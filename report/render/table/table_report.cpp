@@ -184,6 +184,14 @@ void put_health(Document& document, const TraceReader& reader, const TraceHealth
     document.say_lines(health_text(health), Tone::kWarning);
 }
 
+void put_coverage_and_health(Document& document,
+                             const TraceReader& reader,
+                             const TraceHealth& health) {
+    document.say_lines(coverage_text(reader));
+    put_coverage(document.fields(), reader);
+    put_health(document, reader, health);
+}
+
 std::string head_of_keys(const std::vector<std::string>& keys) {
     std::string text;
     for (const std::string& key : keys) {

@@ -65,6 +65,10 @@ void put_keys(JsonWriter& json, const PathDisplay& paths, const std::vector<Labe
 void put_health(JsonWriter& json, const TraceReader& reader, const TraceHealth& health);
 // The same; people get sentences about it.
 void put_health(Document& document, const TraceReader& reader, const TraceHealth& health);
+// The end of a report: the part of the run that its trace covers, and its health.
+void put_coverage_and_health(Document& document,
+                             const TraceReader& reader,
+                             const TraceHealth& health);
 // Fields of an open object that describe `location`; null where unknown.
 void put_location(JsonWriter& json, const PathDisplay& paths, const Location& location);
 // The field "location" of an open object, from a row's labels; null when none is a frame.
