@@ -12,6 +12,16 @@ namespace {
 constexpr MakeRule* kFreeRules[] = {make_late_zero_grad, make_kept_gradients, make_optimizer_lists};
 constexpr MakeRule* kEditRules[] = {make_optimizer_state, make_whole_logits};
 
+using Rules = std::vector<std::unique_ptr<AdviceRule>>;
+
+std::vector<Proposal> proposals_of(const Rules& rules) {
+    std::vector<Proposal> all;
+    for (const auto& rule : rules) {
+        rule->propose(&all);
+    }
+    return all;
+}
+
 }  // namespace
 
 PlanBlocks::PlanBlocks(const RunFacts& run) : run_(run), runs_(run), flops_(run.definitions) {
@@ -49,19 +59,13 @@ void PlanBlocks::see(const RunBlock& block) {
 }
 
 std::vector<Proposal> PlanBlocks::free_changes() {
-    std::vector<Proposal> all;
-    for (const auto& rule : rules_) {
-        rule->propose(&all);
-    }
+    std::vector<Proposal> all = proposals_of(rules_);
     std::erase_if(all, [](const Proposal& one) { return one.attempt.empty() || one.is_open; });
     return all;
 }
 
 std::vector<Proposal> PlanBlocks::edits() {
-    std::vector<Proposal> all;
-    for (const auto& rule : edit_rules_) {
-        rule->propose(&all);
-    }
+    std::vector<Proposal> all = proposals_of(edit_rules_);
     std::erase_if(all, [](const Proposal& one) { return one.is_open || one.most.empty(); });
     return all;
 }

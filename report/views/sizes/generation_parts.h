@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <vector>
 
 #include "report/attribute/stacks/stack_lookup.h"
@@ -16,17 +17,20 @@ namespace peakline::report {
 enum class RunPart : unsigned char { kWhole, kPrefill, kDecode };
 
 struct GenerationParts {
-    uint64_t new_tokens = 0;  // of each sequence; 0: no generate() was recorded
-    std::vector<EventRange> decoding;
+    uint64_t new_tokens = 0;           // of each sequence; 0: no generate() was recorded
+    std::vector<EventRange> decoding;  // in order
 
     // Everything outside of decoding belongs to the prefill: the model is loaded there, too.
     bool has(RunPart part, uint64_t event) const {
-        const bool is_decoding =
-            part != RunPart::kWhole &&
-            std::any_of(decoding.begin(), decoding.end(), [event](const EventRange& range) {
-                return range.begin <= event && event < range.end;
+        if (part == RunPart::kWhole) {
+            return true;
+        }
+        const auto after = std::upper_bound(
+            decoding.begin(), decoding.end(), event, [](uint64_t at, const EventRange& range) {
+                return at < range.begin;
             });
-        return part == RunPart::kWhole || is_decoding == (part == RunPart::kDecode);
+        const bool is_decoding = after != decoding.begin() && event < std::prev(after)->end;
+        return is_decoding == (part == RunPart::kDecode);
     }
 };
 

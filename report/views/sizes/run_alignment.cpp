@@ -47,15 +47,20 @@ private:
         return row[static_cast<size_t>(k + static_cast<int64_t>(row.size() / 2))];
     }
 
+    // The diagonal with one difference less from which diagonal k is reached.
+    int64_t before(int64_t differences, int64_t k) {
+        std::vector<int64_t>& row = rows_[static_cast<size_t>(differences - 1)];
+        const bool goes_down =
+            k == -differences || (k != differences && furthest(row, k - 1) < furthest(row, k + 1));
+        return goes_down ? k + 1 : k - 1;
+    }
+
     int64_t start_of(int64_t differences, int64_t k) {
         if (differences == 0) {
             return 0;
         }
-        std::vector<int64_t>& before = rows_[static_cast<size_t>(differences - 1)];
-        const bool goes_down =
-            k == -differences ||
-            (k != differences && furthest(before, k - 1) < furthest(before, k + 1));
-        return goes_down ? furthest(before, k + 1) : furthest(before, k - 1) + 1;
+        const int64_t from = before(differences, k);
+        return furthest(rows_[static_cast<size_t>(differences - 1)], from) + (from < k ? 1 : 0);
     }
 
     bool reach_end(int64_t differences) {
@@ -85,11 +90,8 @@ private:
                     static_cast<uint32_t>(begin_ + static_cast<size_t>(x - 1 - k));
             }
             if (left > 0) {
-                std::vector<int64_t>& before = rows_[static_cast<size_t>(left - 1)];
-                const bool goes_down =
-                    k == -left || (k != left && furthest(before, k - 1) < furthest(before, k + 1));
-                k += goes_down ? 1 : -1;
-                x = furthest(before, k);
+                k = before(left, k);
+                x = furthest(rows_[static_cast<size_t>(left - 1)], k);
             }
         }
     }
