@@ -41,6 +41,10 @@ AllocatorSettings parse_allocator_settings(const std::string& text);
 AllocatorSettings recorded_allocator_settings(const std::string& text);
 
 inline constexpr uint64_t kLeastBlockBytes = 512;
+// The bytes of the block for a request, without settings that round it up further.
+constexpr uint64_t in_least_blocks(uint64_t bytes) {
+    return (bytes + kLeastBlockBytes - 1) / kLeastBlockBytes * kLeastBlockBytes;
+}
 inline constexpr uint64_t kMostSmallBytes = uint64_t{1} << 20;  // served from small segments
 inline constexpr uint64_t kSmallSegmentBytes = uint64_t{2} << 20;
 

@@ -9,8 +9,7 @@ namespace peakline::report {
 namespace {
 
 uint64_t least_bytes_of(const AllocationShape& shape) {
-    const uint64_t bytes = shape.requested_bytes;
-    return (bytes + kLeastBlockBytes - 1) / kLeastBlockBytes * kLeastBlockBytes;
+    return in_least_blocks(shape.requested_bytes);
 }
 
 class FloorFollower : public BlockFollower {

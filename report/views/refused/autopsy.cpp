@@ -8,14 +8,12 @@
 
 #include "report/attribute/block_keys.h"
 #include "report/attribute/grouping.h"
+#include "report/replay/allocator_model/allocator_settings.h"
 #include "report/replay/replay.h"
 #include "report/views/calls/event_phases.h"
 
 namespace peakline::report {
 namespace {
-
-// torch rounds a request up to this, and searches for a piece of that size.
-constexpr uint64_t kRoundingBytes = 512;
 
 uint64_t device_bytes_of(const TraceReader& reader, uint32_t device) {
     const std::string key = "device." + std::to_string(device) + ".total_bytes";
@@ -130,7 +128,7 @@ bool is_over_limit(const Autopsy& autopsy) {
 RefusalReason reason_in_segments(const Autopsy& autopsy) {
     const RefusedSegments& segments = *autopsy.segments;
     const uint64_t asked = autopsy.refused.asked_bytes;
-    const uint64_t needed = (asked + kRoundingBytes - 1) / kRoundingBytes * kRoundingBytes;
+    const uint64_t needed = in_least_blocks(asked);
     if (!segments.knows_pieces) {
         return segments.free_bytes + segments.waiting_bytes >= needed ? RefusalReason::kPieces
                                                                       : RefusalReason::kFull;

@@ -11,10 +11,6 @@ namespace {
 
 constexpr size_t kSetsLookedAt = 64;  // the sets that share most
 
-uint64_t up_to_512(uint64_t bytes) {
-    return (bytes + kLeastBlockBytes - 1) / kLeastBlockBytes * kLeastBlockBytes;
-}
-
 class StateFollower : public BlockFollower {
 public:
     StateFollower(const BlockStream& stream, uint32_t device, uint64_t event)
@@ -162,7 +158,7 @@ void add_units(const StateSegment& segment,
 
 void add_live(const StateBlock& block, ReservedCauses* causes) {
     const uint64_t requested = std::min(block.requested_bytes, block.bytes);
-    const uint64_t to_512 = std::min(block.bytes, up_to_512(requested));
+    const uint64_t to_512 = std::min(block.bytes, in_least_blocks(requested));
     causes->live_bytes += block.bytes;
     causes->rounding_bytes += to_512 - requested;
     causes->division_bytes += block.rounded_bytes - to_512;
@@ -175,7 +171,7 @@ uint64_t rounded_request(const AllocatorSettings& settings,
                          uint64_t requested_bytes,
                          uint64_t block_bytes) {
     return std::min(block_bytes,
-                    std::max(up_to_512(requested_bytes), settings.round_up(requested_bytes)));
+                    std::max(in_least_blocks(requested_bytes), settings.round_up(requested_bytes)));
 }
 
 AllocatorState find_allocator_state(const TraceReader& reader,

@@ -5,6 +5,7 @@
 
 #include "input_shapes.h"
 #include "report/attribute/grouping.h"
+#include "report/replay/allocator_model/allocator_settings.h"
 #include "report/replay/blocks/block_stream.h"
 #include "report/replay/blocks/ordinal_table.h"
 
@@ -33,7 +34,7 @@ public:
         blocks_.put(block.ordinal, number + 1);
         run_.origins.push_back(origin_of(shape.context));
         run_.bytes.push_back(shape.requested_bytes);
-        const uint64_t least = rounded_block(shape.requested_bytes);
+        const uint64_t least = in_least_blocks(shape.requested_bytes);
         run_.spare.push_back(static_cast<uint32_t>(
             std::min<uint64_t>(shape.block_bytes - std::min(shape.block_bytes, least),
                                std::numeric_limits<uint32_t>::max())));

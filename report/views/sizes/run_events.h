@@ -83,9 +83,4 @@ void follow_run(const RunEvents& run, Add add, Visit visit) {
     }
 }
 
-// torch's least block.
-constexpr uint64_t rounded_block(uint64_t bytes) {
-    return (bytes + 511) / 512 * 512;
-}
-
 }  // namespace peakline::report

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "report/replay/allocator_model/allocator_settings.h"
 #include "report/replay/replay.h"
 #include "report/trace/file/trace_error.h"
 #include "report/views/selection/refusals.h"
@@ -112,7 +113,9 @@ private:
     void predict(const StepSize& size, uint64_t new_tokens) {
         std::optional<uint64_t> largest;
         for (const Question& question : questions_of(size, new_tokens)) {
-            SizedPeak peak = model_at(question).peak;
+            Model model = model_at(question);
+            add_rows(&model);
+            SizedPeak peak = std::move(model.peak);
             peak.size = size;
             peak.new_tokens = new_tokens;
             if (is_doubtful(peak)) {
@@ -290,10 +293,11 @@ private:
         }
     }
 
-    // The peak at one size, and the growth of each kind of block.
+    // The peak at one size, without rows; and the growth of each kind of block.
     struct Model {
         SizedPeak peak;
         std::vector<BlockGrowth> growth;  // by kind
+        std::vector<uint32_t> live;       // blocks at the peak
     };
 
     Model model_at(const Question& question) const {
@@ -331,7 +335,12 @@ private:
         model.peak.peak = most;
         if (event < base().events.size()) {
             model.peak.line = line_at(event);
-            add_rows(event, &model);
+            model.live = live_at(event);
+        }
+        for (const uint32_t block : model.live) {
+            const int64_t bytes = model.growth[kind_of_[block]].at.front().bytes;
+            model.peak.block_bytes += static_cast<int64_t>(
+                in_least_blocks(static_cast<uint64_t>(bytes)) + base().spare[block]);
         }
         return model;
     }
@@ -391,8 +400,7 @@ private:
         return one.step == RunStep::kAlloc ? origins_.line(base().origins[one.block]) : Label{};
     }
 
-    void add_rows(size_t event, Model* model) const {
-        SizedPeak* const peak = &model->peak;
+    std::vector<uint32_t> live_at(size_t event) const {
         std::vector<bool> is_live(base().bytes.size());
         for (size_t i = 0; i <= event; ++i) {
             const RunEvents::Event& one = base().events[i];
@@ -400,11 +408,18 @@ private:
                 is_live[one.block] = one.step == RunStep::kAlloc;
             }
         }
-        std::map<std::pair<uint32_t, Growth>, SizedRow> rows;
-        for (size_t block = 0; block < is_live.size(); ++block) {
-            if (!is_live[block]) {
-                continue;
+        std::vector<uint32_t> live;
+        for (uint32_t block = 0; block < is_live.size(); ++block) {
+            if (is_live[block]) {
+                live.push_back(block);
             }
+        }
+        return live;
+    }
+
+    void add_rows(Model* model) const {
+        std::map<std::pair<uint32_t, Growth>, SizedRow> rows;
+        for (const uint32_t block : model->live) {
             const BlockGrowth& growth = model->growth[kind_of_[block]];
             const uint32_t line = origins_.line_number(base().origins[block]);
             const auto [place, is_new] = rows.try_emplace({line, growth.growth});
@@ -415,17 +430,13 @@ private:
             }
             row.other = growth.other != growth.growth ? growth.other : row.other;
             ++row.count;
-            row.bytes.low += growth.at.front().low;
-            row.bytes.bytes += growth.at.front().bytes;
-            row.bytes.high += growth.at.front().high;
-            peak->block_bytes +=
-                static_cast<int64_t>(rounded_block(static_cast<uint64_t>(growth.at.front().bytes)) +
-                                     base().spare[block]);
+            row.bytes.add(growth.at.front(), 1);
         }
+        std::vector<SizedRow>& sorted = model->peak.rows;
         for (auto& [key, row] : rows) {
-            peak->rows.push_back(std::move(row));
+            sorted.push_back(std::move(row));
         }
-        std::stable_sort(peak->rows.begin(), peak->rows.end(), [](const auto& a, const auto& b) {
+        std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
             return a.bytes.bytes > b.bytes.bytes;
         });
     }

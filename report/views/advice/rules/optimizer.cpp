@@ -8,6 +8,7 @@
 
 #include "allocator/record/format/trace_format.h"
 #include "attempts.h"
+#include "report/replay/allocator_model/allocator_settings.h"
 #include "rules.h"
 
 namespace peakline::report {
@@ -17,7 +18,6 @@ namespace {
 constexpr std::array<std::string_view, 3> kFused = {"Adam", "AdamW", "SGD"};
 // The fused steps of these count on the device, in a tensor for each parameter.
 constexpr std::array<std::string_view, 2> kCountOnDevice = {"Adam", "AdamW"};
-constexpr uint64_t kSmallestBlock = 512;
 
 template <class Names>
 bool is_one_of(const Names& names, std::string_view name) {
@@ -87,9 +87,7 @@ std::optional<uint64_t> bytes_in_8_bits(const RunBlock& block, const RunFacts& r
         return std::nullopt;  // a part of the block
     }
     const auto block_of = [&run](uint64_t bytes) {
-        return run.measure == format::Measure::kRequested
-                   ? bytes
-                   : (bytes + kSmallestBlock - 1) / kSmallestBlock * kSmallestBlock;
+        return run.measure == format::Measure::kRequested ? bytes : in_least_blocks(bytes);
     };
     const uint64_t scales = (count + kValuesOfScale - 1) / kValuesOfScale * sizeof(float);
     return count < kLeastCount ? block.bytes : block_of(count) + block_of(scales);
@@ -140,7 +138,7 @@ public:
         if (is_fused_known && is_one_of(kCountOnDevice, *names.begin()) && first_step(run_)) {
             const auto count = static_cast<int64_t>(with_state_.size() - counted_.size());
             one.most.push_back(
-                {first_step(run_)->begin_event, count * static_cast<int64_t>(kSmallestBlock)});
+                {first_step(run_)->begin_event, count * static_cast<int64_t>(kLeastBlockBytes)});
         }
         if (line_.held_bytes() != 0) {
             proposals->push_back(std::move(one));
