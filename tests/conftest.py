@@ -19,13 +19,14 @@ from long import is_long  # noqa: E402
 from warm_popen import ENDED, WarmPopen, Warmth  # noqa: E402
 
 # Every program of these is a new process: they test what happens as Python starts or ends, below
-# the script's own frame, or what a program can see of its process.
+# the script's own frame, without torch, or what a program can see of its process.
 COLD = {
     "test_first_without_gil",
     "test_harmless",
     "test_holders",
     "test_holders_threads",
     "test_run_ends",
+    "test_shared_memory",
     "test_signal_reports",
     "test_simulated_files",
     "test_simulated_values",
