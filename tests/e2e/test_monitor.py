@@ -50,12 +50,12 @@ def scraped(url: str) -> dict[str, list[Any]]:
         return {one.name.removeprefix("peakline_"): one.samples for one in families}
 
 
-def series_of_run(url: str, level: int) -> dict[str, list[Any]]:
-    """Return the samples of run.peak; a reading may be as old as four times its duration."""
+def series_of_run(url: str, trace: Path, level: int) -> dict[str, list[Any]]:
+    """Return the samples of a trace; a reading may be as old as four times its duration."""
     deadline = time.monotonic() + 30
     while True:
         own = {
-            name: [one for one in samples if one.labels["file"] == "run.peak"]
+            name: [one for one in samples if one.labels["file"] == trace.name]
             for name, samples in scraped(url).items()
         }
         levels = [one.value for one in own["end_bytes"]]
@@ -66,7 +66,7 @@ def series_of_run(url: str, level: int) -> dict[str, list[Any]]:
 
 
 def test_a_running_program_has_series_until_it_ends(lab: Lab, tmp_path: Path) -> None:
-    trace = tmp_path / "run.peak"
+    trace = tmp_path / "monitored.peak"  # other tests have programs of this machine, too
     with (
         served(lab, "--interval", "0.05", str(tmp_path)) as url,
         served(lab, "--interval", "0.05") as of_machine,
@@ -76,7 +76,7 @@ def test_a_running_program_has_series_until_it_ends(lab: Lab, tmp_path: Path) ->
             for _ in range(2):
                 said = json.loads(program.stdout.readline())
                 for address in (url, of_machine):
-                    own = series_of_run(address, said["level"])
+                    own = series_of_run(address, trace, said["level"])
                     [level], [peak] = own["end_bytes"], own["peak_bytes"]
                     assert peak.value == said["peak"]
                     assert sum(one.value for one in own["line_bytes"]) == said["level"]
