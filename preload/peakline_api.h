@@ -258,6 +258,7 @@ struct PeaklineValueRead {
     const char* operators;  // of this thread, outermost first, joined by '>'
     uint64_t bytes;
     int32_t is_size;            // the number of elements that an operator found
+    int32_t is_computed;        // from zeros: it is not simply 0
     int32_t is_floating_point;  // the values are floating-point numbers
     // The result.
     int32_t is_assumed;   // the value comes from an assumption of the user

@@ -165,8 +165,9 @@ void on_value_read(PeaklineValueRead* read) {
     }
     const uint32_t context = capture::capture_context(recorder.table(), *state);
     if (recorder.is_tracing()) {
+        const bool is_zero_size = read->is_size != 0 && read->is_computed == 0;
         const uint32_t what =
-            (read->is_size != 0 ? uint32_t{format::kReadsSize} : 0) |
+            (is_zero_size ? uint32_t{format::kReadsSize} : 0) |
             (read->is_assumed != 0 ? uint32_t{format::kReadAssumed} : 0) |
             (read->is_floating_point != 0 ? uint32_t{format::kReadsFloatingPoint} : 0);
         const uint32_t operators = recorder.table().intern_text(read->operators);

@@ -33,6 +33,11 @@ def reads(each_lab: Any, run: Any) -> dict[int, dict[str, Any]]:
 
 def test_values_that_came_from_the_host_are_exact(run: Any) -> None:
     assert run.said["exact"] == {
+        "inverse": [1, 2, 0],
+        "copied": 40_000,
+        "known": [64 * 2048, 8],
+        "edges": [99_999, 100_000],
+        "infinite": False,
         "nonzero": [0, 2, 4],
         "masked": [5, 7, 9],
         "unique": [1, 3],
@@ -42,6 +47,15 @@ def test_values_that_came_from_the_host_are_exact(run: Any) -> None:
         "flag": True,
         "again": [5, 0, 7, 0, 9],
         "equal": True,
+    }
+
+
+def test_values_that_are_not_there_pass_the_checks_of_a_program(run: Any) -> None:
+    assert run.said["checked"] == {
+        "finite": True,
+        "finite_rows": 500,
+        "samples": [[500, 400], [500], [500]],
+        "order": True,
     }
 
 
@@ -56,11 +70,12 @@ def test_exact_values_are_not_listed(reads: dict[int, Any]) -> None:
     [
         ("size", "aten::nonzero", "size", 1),
         ("masked", "aten::nonzero", "size", 1),
-        ("unique", "aten::_unique2", "size", 1),
+        ("unique", "aten::item", "number", 1),
         ("number", "aten::item", "number", 3),
         ("copy", "aten::copy_", "copy", 1),
         ("integer", "aten::item", "number", 3),
         ("integer_copy", "aten::copy_", "copy", 1),
+        ("part", "aten::copy_", "copy", 1),
     ],
 )
 def test_guessed_values_are_listed_by_line_with_their_effect(
@@ -98,8 +113,8 @@ def test_reports_begin_with_the_simulated_device(each_lab: Any, run: Any) -> Non
         assert '"simulated": "h200"' in each_lab.report(command, run.trace, "--json")
     summary = each_lab.report("summary", run.trace)
     assert "The program read these values from the GPU" in summary
-    assert "\nThe peak may be too low: 3 sizes were read from the simulated GPU as 0" in summary
-    assert each_lab.table(run.trace)["sizes_read_as_zero"] == 3
+    assert "\nThe peak may be too low: 2 sizes were read from the simulated GPU as 0" in summary
+    assert each_lab.table(run.trace)["sizes_read_as_zero"] == 2
 
 
 def test_reads_that_change_no_memory_are_one_line(each_lab: Any, run: Any, unrecorded: Any) -> None:
@@ -209,7 +224,7 @@ def unrecorded(lab: Any, tmp_path_factory: Any) -> Any:
     ("name", "row"),
     [
         ("size", "aten::nonzero  1 time  a size"),
-        ("unique", "aten::_unique2  1 time  a size"),
+        ("unique", "aten::item  1 time  a number"),
         ("integer", "aten::item  3 times  a number"),
         ("integer_copy", "aten::copy_  1 time  copied to the host"),
     ],

@@ -99,7 +99,7 @@ enum class MemoryMoment : uint64_t {
 };
 enum class ScopeAction : uint64_t { kBegin = 1, kEnd = 2 };
 enum ValueReadFlags : uint32_t {
-    kReadsSize = 1,           // a count by an operator: tensors get this size
+    kReadsSize = 1,           // a count by an operator, read as 0: tensors get this size
     kReadAssumed = 2,         // the user gave the value
     kReadsFloatingPoint = 4,  // floating-point numbers: never the size of a tensor
 };

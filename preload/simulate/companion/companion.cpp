@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 
 #include "blocks.h"
+#include "checks.h"
 #include "device_tensors.h"
 #include "device_values.h"
 #include "operator_info.h"
@@ -18,6 +19,9 @@
 
 namespace peakline::simulated {
 namespace {
+
+constexpr size_t kMaxIntegerBytes = size_t{1} << 30;
+constexpr size_t kMaxRoutedBytes = size_t{8} << 30;
 
 thread_local RunningOperators t_running;
 
@@ -59,6 +63,7 @@ std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function
         *running = RunningOperator{&info};
         describe(function.inputs(), running);
         running->expert_count = expert_count(info, function.inputs());
+        running->is_check = is_check(info, function.inputs());
     }
     begin_results(info, &t_running);
     auto call = begin_operator(info, function.inputs(), running);
@@ -73,6 +78,7 @@ void on_end(const at::RecordFunction& function, at::ObserverContext* context) {
     const OperatorInfo& info = operator_info(function);
     const RunningOperator* const ended = t_running.top();
     const int64_t choice_count = ended != nullptr ? ended->expert_count : 0;
+    const bool checks = ended != nullptr && ended->is_check;
     --t_running.depth;
     end_results(function.outputs(), &t_running);
     report_to_device();
@@ -82,6 +88,9 @@ void on_end(const at::RecordFunction& function, at::ObserverContext* context) {
         if (choice_count > 0) {
             choose_experts(choice_count, function.outputs());
         }
+    }
+    if (checks) {
+        pass_check(function.outputs());
     }
 }
 
@@ -94,6 +103,7 @@ void watch() {
                               .needsOutputs(true)
                               .scopes({at::RecordScope::FUNCTION}));
     device_values()->set_read_handler(on_guessed_read);
+    device_values()->keep_large(routing_is_assumed() ? kMaxRoutedBytes : kMaxIntegerBytes);
 }
 
 // From now on all processes of the run guard checkpoints (preload/simulate/guard).
@@ -131,6 +141,7 @@ const DeviceValues* device_values() {
                               look_up("peakline_sim_read_values", &found.read) &&
                               look_up("peakline_sim_write_values", &found.write) &&
                               look_up("peakline_sim_zero_values", &found.zero) &&
+                              look_up("peakline_sim_set_true", &found.set_true) &&
                               look_up("peakline_sim_values_origin", &found.origin) &&
                               look_up("peakline_sim_keep_large_values", &found.keep_large) &&
                               look_up("peakline_sim_forget_values", &found.forget) &&

@@ -9,7 +9,13 @@ namespace peakline::simulated {
 // The kind of value that is read: see preload/simulate/gpu/driver/companion.h.
 enum ReadKind : int { kReadsOther = 0, kReadsSize = 1, kReadsNumber = 2 };
 // Parts of the kind of values that are written, and of their origin: as above.
-enum ValueKind : int { kDerivedValues = 0, kExactValues = 1, kChosenValues = 2, kZeroValues = 4 };
+enum ValueKind : int {
+    kDerivedValues = 0,
+    kExactValues = 1,
+    kChosenValues = 2,
+    kZeroValues = 4,
+    kTrueValues = 8,
+};
 using ReadListener = void (*)(const char* operators, size_t bytes, int kind);
 
 struct DeviceValues {
@@ -18,8 +24,9 @@ struct DeviceValues {
     int (*read)(const void* device, size_t bytes, void* host);
     void (*write)(void* device, size_t bytes, const void* host, int kind);
     void (*zero)(void* device, size_t bytes);
+    void (*set_true)(void* device, size_t bytes);
     int (*origin)(const void* device, size_t bytes);
-    void (*keep_large)();
+    void (*keep_large)(size_t max_bytes);
     void (*forget)(void* device, size_t bytes);
     void (*begin_block)(void* device, size_t bytes);
     int (*is_capturing)();

@@ -1,6 +1,7 @@
-// Handles a read of a value that does not exist. If the operator's result is known after all, it is
-// written. Else the recorder (libpeakline.so) gets the read and may return an assumption. Without a
-// recorder the program's listener gets it.
+// Handles a read of a value that does not exist. If the operator's result was computed, it is
+// written. Unless it is exact, the recorder (libpeakline.so) gets the read and may return an
+// assumption. Without a recorder the program's listener gets it. A size is listed as one that was
+// read as 0; another size computed from zeros is a number like others.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -100,23 +101,26 @@ bool is_floating_point(const RunningOperator* reader) {
 void on_guessed_read(void* host, size_t bytes) {
     RunningOperators& running = running_operators();
     const RunningOperator* const result = result_reader(running);
-    if (result != nullptr && result->exact_result != kUnknownResult) {
-        put_integer(host, bytes, result->exact_result);
-        return;
+    if (result != nullptr && result->result != kUnknownResult) {
+        put_integer(host, bytes, result->result);
+        if (result->is_result_exact) {
+            return;
+        }
     }
     const RunningOperator* const finder =
         result != nullptr && result->info->finds_size ? result : nullptr;
     const RunningOperator* const reader = running.top();
     const bool is_number = finder == nullptr && is_floating_point(reader);
+    const bool is_computed = finder != nullptr && finder->result > 0;
     char chain[256];
     write_chain(running, chain, sizeof chain);
     if (recorder() == nullptr) {
         if (const ReadListener report = device_values()->get_read_listener(); report != nullptr) {
             report(chain,
                    bytes,
-                   finder != nullptr ? kReadsSize
-                   : is_number       ? kReadsNumber
-                                     : kReadsOther);
+                   finder != nullptr && !is_computed ? kReadsSize
+                   : is_number                       ? kReadsNumber
+                                                     : kReadsOther);
         }
         return;
     }
@@ -124,6 +128,7 @@ void on_guessed_read(void* host, size_t bytes) {
     read.operators = chain;
     read.bytes = bytes;
     read.is_size = finder != nullptr ? 1 : 0;
+    read.is_computed = is_computed ? 1 : 0;
     read.is_floating_point = is_number ? 1 : 0;
     recorder()(&read);
     if (read.is_assumed == 0) {

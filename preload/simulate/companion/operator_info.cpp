@@ -56,6 +56,9 @@ constexpr std::array kAwaitsOthers = {"aten::sum", "aten::max", "aten::amax"};
 constexpr std::array kOverwrites = {
     "aten::copy_", "aten::fill_", "aten::zero_", "aten::_foreach_copy_", "aten::_foreach_zero_"};
 
+constexpr std::array kMayOverwrite = {
+    "aten::scatter_", "aten::index_put_", "aten::_index_put_impl_", "aten::index_copy_"};
+constexpr std::array kChecks = {"aten::isfinite", "aten::_is_all_true", "aten::all"};
 constexpr std::array kMakesZeros = {
     "aten::zeros", "aten::zeros_like", "aten::new_zeros", "aten::zero_"};
 
@@ -112,6 +115,9 @@ std::unique_ptr<OperatorInfo> make_info(const at::RecordFunction& function) {
         info->may_compute = may_compute(*info);
         info->makes_zeros = info->is_leaf && is_one_of(kMakesZeros, info->name);
         info->copies = is_one_of(kCopies, info->name);
+        info->orders = info->name == "aten::sort";
+        info->may_overwrite = is_one_of(kMayOverwrite, info->name);
+        info->may_check = is_one_of(kChecks, info->name);
         info->awaits_others = is_one_of(kAwaitsOthers, info->name);
         info->finds_size = is_one_of(kFindsSize, info->name);
         info->reads_result = info->finds_size || info->name == "aten::equal";

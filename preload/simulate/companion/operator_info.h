@@ -20,9 +20,12 @@ struct OperatorInfo {
     bool copies = false;  // it reads tensors only to copy them: copy_, item()
     bool makes_zeros = false;
     bool may_compute = false;    // the host computes the same result as a device
+    bool may_overwrite = false;  // all old contents, by the right indices
     bool finds_size = false;     // reads from the device how many elements it found
     bool awaits_others = false;  // a reduction of 64-bit integers; programs exchange sizes with it
     bool reads_result = false;   // finds_size, or needs another result before it runs
+    bool orders = false;         // its result is an order, which zeros are not
+    bool may_check = false;      // that values are as they should be (checks.h)
     // Indexed by argument.
     std::vector<bool> writes;
     std::vector<bool> only_writes;  // overwrites without reading

@@ -195,14 +195,7 @@ void report_choice(uint64_t bytes) {
 }  // namespace
 
 bool routing_is_assumed() {
-    static const bool is_assumed = [] {
-        if (routing().kind == Routing::Kind::kNone) {
-            return false;
-        }
-        device_values()->keep_large();
-        return true;
-    }();
-    return is_assumed;
+    return routing().kind != Routing::Kind::kNone;
 }
 
 int64_t expert_count(const OperatorInfo& info, c10::ArrayRef<const c10::IValue> inputs) {

@@ -13,13 +13,15 @@ inline constexpr int64_t kUnknownResult = -1;
 
 struct RunningOperator {
     const OperatorInfo* info = nullptr;
-    int64_t element_count = 0;              // of the first tensor
-    int64_t exact_result = kUnknownResult;  // the value it will read from the device, if known
-    bool is_reported = false;               // at its end the device gets the contents it writes
-    int scalar_type = -1;                   // at::ScalarType of the tensor that is read
-    uint64_t first_block = 0;  // first block made since it began; only if reports_results
+    int64_t element_count = 0;        // of the first tensor
+    int64_t result = kUnknownResult;  // the value it will read from the device, if computed
+    bool is_result_exact = false;     // else derived: Note [Values]
+    bool is_reported = false;         // at its end the device gets the contents it writes
+    int scalar_type = -1;             // at::ScalarType of the tensor that is read
+    uint64_t first_block = 0;         // first block made since it began; only if reports_results
     bool reports_results = false;
     int64_t expert_count = 0;  // among which it chooses, if the choice is assumed (routing.h)
+    bool is_check = false;     // of values, which is assumed to pass (checks.h)
 };
 
 inline constexpr int kMaxRunning = 64;

@@ -4,7 +4,9 @@
 // exact if every input was, else "derived": computed from values that were taken as zero. Programs
 // then see one consistent device: 0 == 0 is true there, a counter counts, a length reaches its
 // limit. Nothing is computed under a graph capture, under Python dispatch modes (tracing), with
-// random numbers, or for tensors above kMaxElements. A derived floating-point result that is not
+// random numbers, or for tensors above kMaxElements, with an exception: integers and flags of up to
+// kMaxIntegers elements are computed if they are exact. A program that masks its tokens, or selects
+// the edges of a graph, gets sizes from such ones. A derived floating-point result that is not
 // finite becomes zero: 0 / 0 is expected without values. After every operator the old contents of
 // its outputs are forgotten. Contents that it only read stay (its launches forget nothing).
 #include "small_operators.h"
@@ -24,6 +26,7 @@ namespace {
 
 constexpr int64_t kMaxElements = 32768;        // cheap enough for one thread
 constexpr int64_t kMaxUnknownElements = 1024;  // for operators with no known input
+constexpr int64_t kMaxIntegers = int64_t{1} << 22;
 constexpr int kMaxFailures = 3;
 // Results of DeviceValues::read.
 constexpr int kBeingDelivered = -2;
@@ -40,6 +43,13 @@ bool is_small(const at::Tensor& tensor) {
     return tensor.numel() <= kMaxElements && span_bytes(tensor) <= kMaxElements * 8;
 }
 
+// Bytes are left out: they are pixels and quantised weights.
+bool is_large_integers(const at::Tensor& tensor) {
+    const at::ScalarType type = tensor.scalar_type();
+    return is_integral(tensor) && type != at::kByte && type != at::kChar &&
+           tensor.numel() <= kMaxIntegers && span_bytes(tensor) <= kMaxIntegers * 8;
+}
+
 // Whether the host may compute with a larger tensor, too, if an input of the operator follows from
 // the experts that tokens choose (Note [Routing]).
 bool may_be_routed(const at::Tensor& tensor) {
@@ -53,30 +63,38 @@ bool is_exact(const at::Tensor& tensor) {
 }
 
 bool is_computable(const at::Tensor& tensor) {
-    return is_small(tensor) || (may_be_routed(tensor) && (is_integral(tensor) || is_exact(tensor)));
+    return is_small(tensor) || is_large_integers(tensor) ||
+           (may_be_routed(tensor) && (is_integral(tensor) || is_exact(tensor)));
 }
 
 // The device tensors among the inputs of an operator, taken together.
 struct Inputs {
     bool are_computable = true;
     bool are_small = true;
+    bool are_small_or_integers = true;  // large ones exact, or only written
     bool are_zero = true;
     bool has_tensors = false;
     bool is_chosen = false;
 
-    void add(const at::Tensor& tensor) {
+    void add(const at::Tensor& tensor, bool is_only_written) {
         has_tensors = true;
         are_computable = are_computable && is_computable(tensor);
-        are_small = are_small && is_small(tensor);
+        if (are_computable && !is_small(tensor)) {
+            are_small = false;
+            are_small_or_integers = are_small_or_integers && is_large_integers(tensor) &&
+                                    (is_only_written || is_exact(tensor));
+        }
         if (are_computable && routing_is_assumed() && tensor.numel() != 0) {
             const int origin = device_values()->origin(tensor.data_ptr(), span_bytes(tensor));
             is_chosen = is_chosen || (origin & kChosenValues) != 0;
             are_zero = are_zero && (origin & kZeroValues) != 0;
         }
     }
-    // Large inputs are computed with if a choice is among them, or if all are zeros: programs
-    // scatter a choice into zeros.
-    bool may_compute() const { return are_computable && (are_small || is_chosen || are_zero); }
+    // Large inputs are computed with if all are exact integers, if a choice is among them, or if
+    // all are zeros: programs scatter a choice into zeros.
+    bool may_compute() const {
+        return are_computable && (are_small_or_integers || is_chosen || are_zero);
+    }
 };
 
 class IgnoreWarnings : public c10::WarningHandler {
@@ -106,7 +124,6 @@ public:
         : info_(info), takes_large_(takes_large), call_(call) {}
 
     bool may_compute = true;
-    bool has_tensors = false;
     int64_t element_count = 0;
 
     c10::IValue take(const c10::IValue& value, size_t index) {
@@ -150,7 +167,6 @@ private:
             may_compute = may_compute && tensor.device().is_cpu() && !access.writes;
             return tensor;
         }
-        has_tensors = true;
         const size_t bytes = span_bytes(tensor);
         if (!is_computable(tensor) || (!is_small(tensor) && !takes_large_)) {
             may_compute = false;
@@ -173,7 +189,10 @@ private:
         } else {
             snapshot.is_exact = true;
         }
-        call_->is_exact = call_->is_exact && (snapshot.is_exact || access.only_writes);
+        if (!snapshot.is_exact && !access.only_writes) {
+            call_->may_overwrite = call_->is_exact && access.writes && info_.may_overwrite;
+            call_->is_exact = false;
+        }
         call_->snapshots.push_back(std::move(snapshot));
         return call_->snapshots.back().on_host;
     }
@@ -210,12 +229,31 @@ void call_on_host(const OperatorInfo& info, torch::jit::Stack* stack) {
     stack->front() = stack->front().toTensor().to(type);
 }
 
+// The same arguments with other old contents of what the operator writes.
+torch::jit::Stack with_other_contents(const OperatorInfo& info, const torch::jit::Stack& stack) {
+    torch::jit::Stack other = stack;
+    for (size_t i = 0; i < other.size(); ++i) {
+        if (info.writes[i] && other[i].isTensor()) {
+            const at::Tensor& old = other[i].toTensor();
+            other[i] = old.scalar_type() == at::kBool ? old.logical_not() : old.add(1);
+        }
+    }
+    return other;
+}
+
 void compute(const OperatorInfo& info, OperatorCall* call) {
     const InsideTorch inside;
     try {
+        torch::jit::Stack other;
+        if (call->may_overwrite) {
+            other = with_other_contents(info, call->arguments);
+            call_on_host(info, &other);
+        }
         call->results = std::move(call->arguments);
         call_on_host(info, &call->results);
         call->is_computed = true;
+        call->is_exact = call->is_exact || (call->may_overwrite &&
+                                            call->results[0].toTensor().equal(other[0].toTensor()));
     } catch (const std::exception&) {
         // The host has no such kernel, or it refuses the values: outputs read as zero.
         ++info.failure_count;
@@ -259,10 +297,10 @@ void write_values(const at::Tensor& device, const at::Tensor& host, const Operat
     device_values()->write(device.data_ptr(), bytes, values.data_ptr(), kind_of_results(call));
 }
 
-// A large result is computed if it follows from a choice, or may be scattered into or counted with:
-// zeros of another type, and consecutive numbers.
+// A large result is computed if it is exact, and integers, follows from a choice, or may be
+// scattered into or counted with: zeros of another type, and consecutive numbers.
 bool may_hold_result(const at::Tensor& output, const OperatorCall& call) {
-    return output.numel() <= kMaxElements ||
+    return output.numel() <= kMaxElements || (call.is_exact && is_large_integers(output)) ||
            (call.is_exact && may_be_routed(output) &&
             (call.is_chosen || call.is_zero || (call.snapshots.empty() && is_integral(output))));
 }
@@ -345,9 +383,9 @@ bool host_may_compute(const OperatorInfo& info) {
 Inputs inspect(const OperatorInfo& info, c10::ArrayRef<const c10::IValue> inputs) {
     Inputs found;
     found.are_computable = host_may_compute(info);
-    visit_tensors(inputs, [&](const at::Tensor& tensor, size_t) {
+    visit_tensors(inputs, [&](const at::Tensor& tensor, size_t index) {
         if (found.are_computable && is_device_tensor(tensor)) {
-            found.add(tensor);
+            found.add(tensor, index < info.only_writes.size() && info.only_writes[index]);
         }
     });
     return found;
@@ -368,7 +406,7 @@ bool is_worth_computing(const OperatorInfo& info,
                                        call.snapshots.end(),
                                        [](const Snapshot& snapshot) { return snapshot.is_known; });
     return host.may_compute && host_may_compute(info) &&
-           (knows_one || !host.has_tensors || host.element_count <= kMaxUnknownElements);
+           (knows_one || call.is_exact || info.orders || host.element_count <= kMaxUnknownElements);
 }
 
 }  // namespace
@@ -403,8 +441,9 @@ std::unique_ptr<OperatorCall> begin_operator(const OperatorInfo& info,
         call->arguments.clear();
     } else if (info.reads_result) {
         compute(info, call.get());
-        if (running != nullptr && call->is_computed && call->is_exact) {
-            running->exact_result = read_result(info, call->results);
+        if (running != nullptr && call->is_computed) {
+            running->result = read_result(info, call->results);
+            running->is_result_exact = call->is_exact;
         }
     }
     return call;

@@ -30,6 +30,7 @@ struct OperatorCall : at::ObserverContext {
     torch::jit::Stack arguments;  // with host tensors; empty: do not compute
     torch::jit::Stack results;
     bool is_exact = true;
+    bool may_overwrite = false;  // is_exact fails only for old contents, which may all be replaced
     bool is_computed = false;
     bool is_chosen = false;  // an input follows from the experts that tokens choose
     bool is_zero = false;    // all inputs are zeros of a fill

@@ -184,17 +184,7 @@ def _without_progress(building: subprocess.Popen[str]) -> str:
 
 def _compile_companion(torch: TorchInstallation, into: Path) -> None:
     folder = source_root() / "preload" / "simulate" / "companion"
-    names = (
-        "blocks",
-        "companion",
-        "device_tensors",
-        "guessed_reads",
-        "operator_info",
-        "operator_results",
-        "routing",
-        "small_operators",
-    )
-    sources = [folder / f"{name}.cpp" for name in names]
+    sources = sorted(path for path in folder.glob("*.cpp") if path.stem != "blank_tensors")
     built = into / VALUES_COMPANION
     # NDEBUG as in torch's own build: without it, its headers check fields that only debug builds
     # set.

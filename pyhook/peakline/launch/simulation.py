@@ -20,6 +20,7 @@ from peakline.launch.device_group import file_of_group
 from peakline.launch.written_files import clean_up
 
 _READS_SHOWN = 8
+_HARMLESS_NAMED = 2
 _MOST_NOTED = 1000  # limit in unrecorded_reads.py
 _EFFECTS = {
     "size": "a size: tensors made of it have the wrong size",
@@ -122,10 +123,11 @@ def _read_lines(notes: Path) -> Iterator[str]:
     if len(counts) > _READS_SHOWN:
         yield f"  ... {len(counts) - _READS_SHOWN} more lines"
     if harmless:
-        total, lines = sum(harmless.values()), len(harmless)
+        total, lines = sum(harmless.values()), [line.split("\t")[0] for line in harmless]
+        named = " and ".join(lines) if len(lines) <= _HARMLESS_NAMED else f"{len(lines):,} lines"
         yield (
             f"  {total:,} read{'s' * (total > 1)} of floating-point numbers (a loss, a norm) or for"
-            f" printing, at {lines:,} line{'s' * (lines > 1)}: no tensor gets its size from them"
+            f" printing, at {named}: they seldom decide a size"
         )
     if sizes:
         yield "Tensors of these sizes are empty here: a real run needs more memory"

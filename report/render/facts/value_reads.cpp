@@ -9,6 +9,7 @@ namespace peakline::report {
 namespace {
 
 constexpr size_t kRowsShown = 8;
+constexpr size_t kHarmlessRowsNamed = 2;
 
 const char* effect_name(ValueEffect effect) {
     switch (effect) {
@@ -64,21 +65,25 @@ void put_location(JsonWriter& json, const Location& location) {
     json.field("function", location.function).end_object();
 }
 
-// Losses, norms and printed tensors need no action, so they share one line.
-std::string harmless_text(const std::vector<ValueReadRow>& reads) {
+// Losses, norms and printed tensors seldom need action, so they share one line. It names few rows:
+// a program may have ended because of them.
+std::string harmless_text(const std::vector<ValueReadRow>& reads, const PathDisplay& paths) {
     uint64_t count = 0;
     uint64_t row_count = 0;
+    std::string lines;
     for (const ValueReadRow& row : reads) {
-        count += may_change_memory(row) ? 0 : row.count;
-        row_count += may_change_memory(row) ? 0 : 1;
+        if (!may_change_memory(row)) {
+            count += row.count;
+            lines += (row_count++ == 0 ? "" : " and ") + line_text(row, paths);
+        }
     }
     if (count == 0) {
         return {};
     }
     return "  " + format_count(count) + (count == 1 ? " read" : " reads") +
            " of floating-point numbers (a loss, a norm) or for printing, at " +
-           format_count(row_count) + (row_count == 1 ? " line" : " lines") +
-           ": no tensor gets its size from them\n";
+           (row_count <= kHarmlessRowsNamed ? lines : format_count(row_count) + " lines") +
+           ": they seldom decide a size\n";
 }
 
 }  // namespace
@@ -104,7 +109,7 @@ std::string value_reads_text(const std::vector<ValueReadRow>& reads, const PathD
     if (count > kRowsShown) {
         text += "  ... " + format_count(count - kRowsShown) + " more in --json\n";
     }
-    return text + harmless_text(reads);
+    return text + harmless_text(reads, paths);
 }
 
 std::string too_low_sentence(uint64_t count) {

@@ -41,8 +41,8 @@ TEST_CASE("values that do not exist are listed by line, the most harmful first",
         "  /p/train.py:10 (main)  aten::copy_  1 time  copied to the host: sizes computed from "
         "it may be wrong\n"
         "  /p/train.py:8 (step)  aten::item  1 time  set by --assume\n"
-        "  1 read of floating-point numbers (a loss, a norm) or for printing, at 1 line: no tensor "
-        "gets its size from them\n");
+        "  1 read of floating-point numbers (a loss, a norm) or for printing, at /p/train.py:9 "
+        "(main), in torch/_tensor_str.py:1 (f): they seldom decide a size\n");
     CHECK(section(report_text(report::make_summary, trace.reader, {})) == text);
 }
 
@@ -76,8 +76,13 @@ TEST_CASE("floating-point numbers are one line, and only sizes make the peak too
     )";
     const OpenTrace losses(std::string(kLosses) + "stop\nend\n");
     const std::string text = report_text(report::make_table, losses.reader, {});
-    CHECK(text.find("  3 reads of floating-point numbers (a loss, a norm) or for printing, at 2 "
-                    "lines: no tensor gets its size from them\n") != std::string::npos);
+    CHECK(text.find("  3 reads of floating-point numbers (a loss, a norm) or for printing, at "
+                    "/p/train.py:5 (step) and /p/train.py:6 (step): they seldom decide a size\n") !=
+          std::string::npos);
+    const OpenTrace more(std::string(kLosses) +
+                         "read 4 stack=/p/train.py:7:step op=aten::item flags=4\nstop\nend\n");
+    CHECK(report_text(report::make_table, more.reader, {})
+              .find("at 3 lines: they seldom decide a size\n") != std::string::npos);
     CHECK(text.find("aten::item") == std::string::npos);
     CHECK(text.find("too low") == std::string::npos);
     const OpenTrace sizes(std::string(kLosses) +

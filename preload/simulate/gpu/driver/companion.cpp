@@ -91,16 +91,21 @@ SIMGPU_API void peakline_sim_zero_values(void* device, size_t bytes) {
     Contents::instance().note_zeros(reinterpret_cast<uintptr_t>(device), bytes);
 }
 
+SIMGPU_API void peakline_sim_set_true(void* device, size_t bytes) {
+    const auto lock = World::instance().lock();
+    Contents::instance().note_true(reinterpret_cast<uintptr_t>(device), bytes);
+}
+
 SIMGPU_API int peakline_sim_values_origin(const void* device, size_t bytes) {
     const auto lock = World::instance().lock();
     const Contents::Origin origin =
         Contents::instance().origin(reinterpret_cast<uintptr_t>(device), bytes);
-    return (origin.is_chosen ? 2 : 0) + (origin.is_zero ? 4 : 0);
+    return (origin.is_chosen ? 2 : 0) + (origin.is_zero ? 4 : 0) + (origin.is_true ? 8 : 0);
 }
 
-SIMGPU_API void peakline_sim_keep_large_values(void) {
+SIMGPU_API void peakline_sim_keep_large_values(size_t max_bytes) {
     const auto lock = World::instance().lock();
-    Contents::instance().keep_large();
+    Contents::instance().keep_large(max_bytes);
 }
 
 SIMGPU_API void peakline_sim_forget_values(void* device, size_t bytes) {

@@ -43,11 +43,14 @@ SIMGPU_API int peakline_sim_read_values(const void* device, size_t bytes, void* 
 SIMGPU_API void peakline_sim_write_values(void* device, size_t bytes, const void* host, int kind);
 // The device filled this memory with zeros.
 SIMGPU_API void peakline_sim_zero_values(void* device, size_t bytes);
-// Returns 2 if some of the known contents were chosen, plus 4 if all are zeros of a fill.
+// Each byte is 1, the flag "true", taken as the result of a check of unknown values.
+SIMGPU_API void peakline_sim_set_true(void* device, size_t bytes);
+// Returns 2 if some of the known contents were chosen, plus 4 if all are zeros of a fill, plus 8 if
+// all are from peakline_sim_set_true().
 SIMGPU_API int peakline_sim_values_origin(const void* device, size_t bytes);
-// From now on values that the companion writes, and zeros, are remembered at any size; at first
-// only up to 256 KiB.
-SIMGPU_API void peakline_sim_keep_large_values(void);
+// From now on values above 256 KiB that the companion writes are remembered, too: `max_bytes` of
+// them.
+SIMGPU_API void peakline_sim_keep_large_values(size_t max_bytes);
 SIMGPU_API void peakline_sim_forget_values(void* device, size_t bytes);
 // The framework's allocator handed out a block of its memory.
 SIMGPU_API void peakline_sim_begin_block(void* device, size_t bytes);

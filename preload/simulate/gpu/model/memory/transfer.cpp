@@ -31,10 +31,10 @@ void fill_host(unsigned char* start, unsigned value, size_t element_bytes, size_
 
 void note_fill(uintptr_t start, unsigned value, size_t element_bytes, size_t bytes) {
     Contents& contents = Contents::instance();
-    if (value == 0) {
-        contents.note_zeros(start, bytes);
-    } else if (bytes > kMaxKnownBytes) {
+    if (bytes > kMaxKnownBytes) {
         contents.forget(start, bytes);
+    } else if (value == 0) {
+        contents.note_zeros(start, bytes);
     } else {
         std::vector<unsigned char> filled(bytes);
         fill_host(filled.data(), value, element_bytes, bytes);

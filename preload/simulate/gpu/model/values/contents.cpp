@@ -13,15 +13,23 @@ namespace simgpu {
 namespace {
 
 constexpr size_t kMaxSmallBytes = 64u << 20;  // all pieces together
-constexpr size_t kMaxLargeBytes = size_t{8} << 30;
 
-// All zeros share it: a training step fills hundreds of tensors, and copies would evict its caches.
+// All pieces share it: a training step fills hundreds of tensors, and copies would evict its
+// caches.
+std::shared_ptr<Content>* make_shared_content(unsigned char value, bool is_exact) {
+    auto content = std::make_shared<Content>();
+    content->bytes.resize(kMaxKnownBytes, value);
+    content->is_exact = is_exact;
+    return new std::shared_ptr<Content>(std::move(content));
+}
+
 const std::shared_ptr<Content>& zeros() {
-    static const auto* const shared = [] {
-        auto content = std::make_shared<Content>();
-        content->bytes.resize(kMaxKnownBytes);
-        return new std::shared_ptr<Content>(std::move(content));
-    }();
+    static const auto* const shared = make_shared_content(0, true);
+    return *shared;
+}
+
+const std::shared_ptr<Content>& true_flags() {
+    static const auto* const shared = make_shared_content(1, false);
     return *shared;
 }
 
@@ -145,16 +153,31 @@ void Contents::forget_pointed_at(uintptr_t address) {
 }
 
 size_t& Contents::bytes_like(const Piece& piece) {
-    if (piece.content == zeros()) {
-        return zero_bytes_;
+    if (piece.content == zeros() || piece.content == true_flags()) {
+        return shared_bytes_;
     }
     return piece.content->bytes.size() > kMaxKnownBytes ? large_bytes_ : small_bytes_;
 }
 
 void Contents::make_room(uintptr_t to, size_t bytes) {
     forget(to, bytes);
-    if (small_bytes_ > kMaxSmallBytes || large_bytes_ > kMaxLargeBytes) {
-        forget_all();
+    if (small_bytes_ > kMaxSmallBytes) {
+        forget_like(small_bytes_);
+    }
+    if (large_bytes_ > max_large_bytes_) {
+        forget_like(large_bytes_);
+    }
+}
+
+void Contents::forget_like(const size_t& bytes_of_kind) {
+    for (auto piece = pieces_.begin(); piece != pieces_.end();) {
+        size_t& bytes = bytes_like(piece->second);
+        if (&bytes == &bytes_of_kind) {
+            bytes -= piece->second.bytes;
+            piece = pieces_.erase(piece);
+        } else {
+            ++piece;
+        }
     }
 }
 
@@ -167,7 +190,7 @@ void Contents::note_upload(uintptr_t to, const void* from, size_t bytes) {
 }
 
 void Contents::note_computed(uintptr_t to, const void* from, size_t bytes, const Content& kind) {
-    if (bytes > kMaxKnownBytes && !keeps_large_) {
+    if (bytes > std::max(kMaxKnownBytes, max_large_bytes_)) {
         forget(to, bytes);
     } else {
         note(to, from, bytes, kind);
@@ -185,13 +208,17 @@ void Contents::note(uintptr_t to, const void* from, size_t bytes, const Content&
 }
 
 void Contents::note_zeros(uintptr_t to, size_t bytes) {
-    if (bytes > kMaxKnownBytes && !keeps_large_) {
-        forget(to, bytes);
-        return;
-    }
+    note_repeated(to, bytes, zeros());
+}
+
+void Contents::note_true(uintptr_t to, size_t bytes) {
+    note_repeated(to, bytes, true_flags());
+}
+
+void Contents::note_repeated(uintptr_t to, size_t bytes, const std::shared_ptr<Content>& content) {
     make_room(to, bytes);
     for (size_t done = 0; done < bytes; done += kMaxKnownBytes) {
-        add(to + done, {zeros(), 0, std::min(bytes - done, kMaxKnownBytes), launch_count_});
+        add(to + done, {content, 0, std::min(bytes - done, kMaxKnownBytes), launch_count_});
     }
 }
 
@@ -219,7 +246,7 @@ void Contents::promise(uintptr_t to, size_t bytes, std::shared_ptr<Content> cont
 
 void Contents::forget_all() {
     pieces_.clear();
-    small_bytes_ = large_bytes_ = 0;
+    small_bytes_ = large_bytes_ = shared_bytes_ = 0;
 }
 
 Contents::Known Contents::read(void* to, uintptr_t from, size_t bytes) const {
@@ -242,12 +269,16 @@ Contents::Known Contents::read(void* to, uintptr_t from, size_t bytes) const {
 Contents::Origin Contents::origin(uintptr_t from, size_t bytes) const {
     Origin origin;
     size_t zero_bytes = 0;
+    size_t true_bytes = 0;
     for (const Overlap& overlap : overlaps(from, bytes)) {
         const std::shared_ptr<Content>& content = overlap.piece->content;
+        const size_t readable_bytes = is_readable(*overlap.piece) ? overlap.bytes : 0;
         origin.is_chosen = origin.is_chosen || content->is_chosen;
-        zero_bytes += content == zeros() && is_readable(*overlap.piece) ? overlap.bytes : 0;
+        zero_bytes += content == zeros() ? readable_bytes : 0;
+        true_bytes += content == true_flags() ? readable_bytes : 0;
     }
     origin.is_zero = zero_bytes == bytes;
+    origin.is_true = true_bytes == bytes;
     return origin;
 }
 

@@ -33,7 +33,9 @@ public:
     void note_upload(uintptr_t to, const void* from, size_t bytes);
     // Notes values that the companion computed. Only `is_exact` and `is_chosen` of `kind` are read.
     void note_computed(uintptr_t to, const void* from, size_t bytes, const Content& kind);
+    // Zeros, and bytes of 1 that are the result "true" of a check of unknown values. At any size.
     void note_zeros(uintptr_t to, size_t bytes);
+    void note_true(uintptr_t to, size_t bytes);
     void note_copy(uintptr_t to, uintptr_t from, size_t bytes);
     // A collective will deliver this content to the address.
     void promise(uintptr_t to, size_t bytes, std::shared_ptr<Content> content);
@@ -54,8 +56,8 @@ public:
 
     // From now on the companion reports the outputs of every operator, so uploads outlive launches.
     void trust_uploads() { uploads_are_trusted_ = true; }
-    // From now on computed values and zeros are remembered at any size.
-    void keep_large() { keeps_large_ = true; }
+    // From now on computed values above kMaxKnownBytes are remembered, too: `max_bytes` of them.
+    void keep_large(size_t max_bytes) { max_large_bytes_ = max_bytes; }
 
     struct Known {
         size_t bytes = 0;        // known bytes of the range; the others read as zero
@@ -67,6 +69,7 @@ public:
     struct Origin {
         bool is_chosen = false;  // some bytes of the range are
         bool is_zero = false;    // all bytes of the range were filled with zeros
+        bool is_true = false;    // all bytes of the range are from note_true()
     };
     Origin origin(uintptr_t from, size_t bytes) const;
     // Collects the data that a collective sends. Returns false if a byte of the range is unknown.
@@ -95,8 +98,11 @@ private:
     bool is_readable(const Piece& piece) const;
     std::vector<Overlap> overlaps(uintptr_t start, size_t bytes) const;
     void add(uintptr_t start, Piece piece);
-    // Forgets old contents of the range, and everything if too much is remembered.
+    // Forgets old contents of the range; if too much is remembered, all large or all small
+    // contents.
     void make_room(uintptr_t to, size_t bytes);
+    void forget_like(const size_t& bytes_of_kind);
+    void note_repeated(uintptr_t to, size_t bytes, const std::shared_ptr<Content>& content);
     void note(uintptr_t to, const void* from, size_t bytes, const Content& kind);
     // Bytes of pieces like this one. Large contents have a limit of their own.
     size_t& bytes_like(const Piece& piece);
@@ -106,12 +112,12 @@ private:
     std::map<uintptr_t, Piece> pieces_;   // by device address, never overlapping
     size_t small_bytes_ = 0;              // of pieces of contents up to kMaxKnownBytes
     size_t large_bytes_ = 0;              // of larger ones
-    size_t zero_bytes_ = 0;               // of zeros, which take no memory
+    size_t shared_bytes_ = 0;             // of zeros and flags, which take no memory
     std::map<uintptr_t, size_t> blocks_;  // latest blocks, never overlapping; some were freed
     uint64_t launch_count_ = 0;
     bool uploads_are_trusted_ = false;
     bool has_promised_ = false;
-    bool keeps_large_ = false;
+    size_t max_large_bytes_ = 0;
 };
 
 }  // namespace simgpu
