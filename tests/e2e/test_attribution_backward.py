@@ -122,7 +122,9 @@ def test_python_of_libraries_in_the_backward_pass_belongs_to_the_forward_line(
     assert {line: found[line] for line in expected} == expected
     assert [line for line in found if not line.startswith(said["file"])] == []
     # No line of torch or of what it generates is left without `--frame user`, either.
-    files = {line.rpartition(":")[0] for line in bytes_by_line(lab, run, *words, "--frame", "caller")}
+    files = {
+        line.rpartition(":")[0] for line in bytes_by_line(lab, run, *words, "--frame", "caller")
+    }
     assert {file.removeprefix("/opt/lib/python3.11/site-packages/") for file in files} == {
         said["file"],
         "fused/ops.py",
