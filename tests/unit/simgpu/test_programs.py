@@ -35,6 +35,11 @@ def test_gpt2_has_the_known_requested_peak(run_programs: Runner) -> None:
     assert allocated >= requested > 13_000_000_000
 
 
+@pytest.mark.parametrize("device", ["l4", "gb10"])
+def test_devices_run_the_code_of_an_older_one(run_programs: Runner, device: str) -> None:
+    run_programs("sorts.py", device=device)
+
+
 def test_two_devices_have_their_own_memory(run_programs: Runner) -> None:
     run_programs("two_devices.py", device="h200x2")
 

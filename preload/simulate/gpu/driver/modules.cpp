@@ -2,6 +2,8 @@
 // typical attributes. Launches are in launches.cpp, second names of functions in
 // generate/forwards.py.
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -39,8 +41,14 @@ CUresult load(Handle* handle, const void* image) {
     return CUDA_SUCCESS;
 }
 
-int compute_capability(const simgpu::DeviceProfile& profile) {
-    return profile.compute_major * 10 + profile.compute_minor;
+// The architecture that a kernel was compiled for: the newest of those that libraries ship and that
+// runs here, such as 8.6 on a device of 8.9. CUB looks for exactly this number among its own.
+int code_version(const simgpu::DeviceProfile& profile) {
+    constexpr int kShipped[] = {60, 70, 75, 80, 86, 90, 100, 120};
+    const int capability = profile.compute_major * 10 + profile.compute_minor;
+    const auto* const newer =
+        std::upper_bound(std::begin(kShipped), std::end(kShipped), capability);
+    return newer == std::begin(kShipped) ? capability : *std::prev(newer);
 }
 
 CUresult get_attribute(int* value, CUfunction_attribute attribute, const void* kernel) {
@@ -55,7 +63,7 @@ CUresult get_attribute(int* value, CUfunction_attribute attribute, const void* k
             return CUDA_SUCCESS;
         case CU_FUNC_ATTRIBUTE_PTX_VERSION:
         case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
-            *value = compute_capability(session.device().profile());
+            *value = code_version(session.device().profile());
             return CUDA_SUCCESS;
         case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
             *value = to_kernel(kernel)->max_dynamic_shared_bytes;
