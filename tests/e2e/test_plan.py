@@ -86,6 +86,17 @@ def test_an_impossible_budget_has_the_lowest_peak_and_what_holds_it(trained: Any
     assert max(map(len, result.stdout.splitlines())) <= 80
 
 
+def test_a_run_that_ran_out_of_memory_has_no_plan(lab: Any, tmp_path: Path) -> None:
+    run = lab.recorded(tmp_path, str(PROGRAMS / "plan_one.py"), device="h200:900MiB")
+    assert "OutOfMemoryError" in run.stderr
+    # Its level never rose above this device, which did not hold it.
+    for more in (("--budget", "h200"), ("--layers", "h.0")):
+        document = json.loads(lab.report("plan", run.trace, *more, "--json"))
+        assert not document["fits_as_it_is"] and not document["feasible"]
+        assert "ran out of memory" in document["refusal"]
+    assert "Peak so far" in lab.report("plan", run.trace, "--budget", "h200")
+
+
 def test_edits_of_the_program_have_the_peaks_of_real_runs(lab: Any) -> None:
     from peakline._report import Trace
 

@@ -51,7 +51,8 @@ uint64_t in_blocks(const Plan& plan, uint64_t requested) {
 std::string head_of(const PlanReport& report) {
     const Plan& plan = report.plan;
     const uint64_t budget = report.text.budget_bytes;
-    return "Peak now: " + format_bytes(in_blocks(plan, plan.baseline_bytes)) +
+    return (plan.is_cut_off ? "Peak so far: " : "Peak now: ") +
+           format_bytes(in_blocks(plan, plan.baseline_bytes)) +
            (budget != 0 ? ". Budget: " + format_bytes(budget) : "") +
            (report.text.budget_of == "device" ? " (the device, less what others take)" : "");
 }

@@ -8,6 +8,8 @@
 #include "other_changes.h"
 #include "plan_blocks.h"
 #include "report/attribute/stacks/stack_lookup.h"
+#include "report/replay/levels/refused_requests.h"
+#include "report/views/refused/autopsy.h"
 #include "rows.h"
 #include "segments.h"
 
@@ -15,6 +17,11 @@ namespace peakline::report {
 namespace {
 
 constexpr uint64_t kMostFrontierPoints = 12;
+
+bool ran_out_of_memory(const TraceReader& reader, const Progress& progress) {
+    const RefusedRequests refused = find_refused_requests(reader, progress);
+    return refused.count != 0 && ended_the_program(reader, refused);
+}
 
 std::optional<uint64_t> given_flops(const PlanText& text, const std::string& layer) {
     const std::string begin = layer + "=";
@@ -439,7 +446,11 @@ Plan build_plan(const TraceReader& reader,
     Plan plan;
     plan.health = recorded.run.health();
     plan.device = recorded.run.device();
-    plan.refusal = refusal_of(reader, recorded);
+    plan.is_cut_off = ran_out_of_memory(reader, progress);
+    plan.refusal = plan.is_cut_off
+                       ? "the recorded run ran out of memory, so its peak is not known; record it "
+                         "on a device that holds it (run --simulate h200), or use plan --try"
+                       : refusal_of(reader, recorded);
     plan.baseline_bytes = recorded.run.facts().peak.bytes;
     const uint64_t blocks =
         altered_peaks(
@@ -448,7 +459,7 @@ Plan build_plan(const TraceReader& reader,
             .bytes;
     plan.rounding_bytes = blocks - std::min(blocks, plan.baseline_bytes);
     plan.budget_bytes = text.budget_bytes - std::min(text.budget_bytes, plan.rounding_bytes);
-    plan.fits_as_it_is = plan.baseline_bytes <= plan.budget_bytes;
+    plan.fits_as_it_is = !plan.is_cut_off && plan.baseline_bytes <= plan.budget_bytes;
     if (!plan.refusal.empty()) {
         return plan;
     }

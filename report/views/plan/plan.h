@@ -49,6 +49,7 @@ struct Plan {
     TraceHealth health;
     DeviceTotals device;
     std::string refusal;                     // why there is no plan; empty: there is one
+    bool is_cut_off = false;                 // out of memory before its peak: baseline is a part
     uint64_t baseline_bytes = 0;             // requested
     uint64_t rounding_bytes = 0;             // blocks are so much larger at the recorded peak
     uint64_t budget_bytes = 0;               // for requested bytes
