@@ -27,7 +27,7 @@ def trained(lab: Any) -> Trained:
     words = [str(PROGRAMS / "size_models.py")]
     for name, (first, second, third) in SIZES.items():
         words += [name, first, second, f"{third}+"]
-    words += ["sdpa", "4x512", "llama", *GENERATED]
+    words += ["sdpa", "4x512", "llama", *GENERATED, "static", *GENERATED]
     run = lab.unrecorded(lab.folder / "sizes", sys.executable, *words)
     assert run.status == 0, run.stderr
     return run.said, run.folder
@@ -112,23 +112,25 @@ def test_the_longest_sample_of_a_file(trained: Trained, lab: Any, tmp_path: Path
     assert "the longest is 1,024 (line 10)" in result.stdout
 
 
+@pytest.mark.parametrize(("name", "cache"), [("llama", "DynamicLayer"), ("static", "StaticLayer")])
 def test_generation_has_a_peak_of_its_prefill_and_one_of_decoding(
-    trained: Trained, lab: Any
+    trained: Trained, lab: Any, name: str, cache: str
 ) -> None:
     peaks, folder = trained
-    files = [trace(folder, "llama", size) for size in ("2x64", "4x96")]
+    files = [trace(folder, name, size) for size in ("2x64", "4x96")]
     at = "batch=32,length=512,new=40"
     document = predicted(lab, *files, "--at", at)
     prefill, decode = document["peaks"]
-    real_prefill, real_decode = peaks["llama"]["32x512x40"]
+    real_prefill, real_decode = peaks[name]["32x512x40"]
     assert (prefill["part"], decode["part"]) == ("prefill", "decode")
     assert prefill["requested_bytes"] == real_prefill
+    assert prefill["low_bytes"] == prefill["high_bytes"] == real_prefill
     assert real_decode <= decode["requested_bytes"] <= real_decode * 1.001
     # 3 layers, 2 heads of 32 values in keys and in values, 2 bytes each. While a layer joins its
     # new token, it holds its keys or values twice.
     cached = 3 * 2 * 32 * 2 * 2
     assert cached <= decode["token_bytes"] <= cached * 1.4
-    assert decode["cache"] == "DynamicLayer"
+    assert decode["cache"] == cache
     needed = max(prefill["block_bytes"], decode["block_bytes"])
     document = predicted(lab, *files, "--at", at, "--budget", str(needed))
     assert [one["largest_batch"] for one in document["peaks"]] == [32, 32]

@@ -2,8 +2,9 @@
 
 Arguments: names of models, each followed by sizes such as 2x512 (batch and length). Each size has
 a trace NAME.BATCH.LENGTH.peak in the working folder. A size that ends with + has no trace. The
-printed document has the requested peak of each size of each model. The model llama generates; its
-sizes have new tokens, too (2x64x6), and a list of the peaks of prefill and decoding.
+printed document has the requested peak of each size of each model. The models llama and static (a
+static cache) generate; their sizes have new tokens, too (2x64x6), and a list of the peaks of
+prefill and decoding.
 """
 
 import contextlib
@@ -84,7 +85,7 @@ class Llama(LlamaForCausalLM):
         return result
 
 
-def generate(batch: int, length: int, new_tokens: int) -> list[int]:
+def generate(name: str, batch: int, length: int, new_tokens: int) -> list[int]:
     config = LlamaConfig(
         vocab_size=WORDS,
         hidden_size=128,
@@ -96,6 +97,8 @@ def generate(batch: int, length: int, new_tokens: int) -> list[int]:
     model = Llama(config).to(torch.bfloat16).cuda().eval()
     prompt = torch.randint(0, WORDS, (batch, length), device="cuda")
     options = {"do_sample": False, "eos_token_id": None, "pad_token_id": 0}
+    if name == "static":
+        options |= {"cache_implementation": "static", "disable_compile": True}
     model.generate(prompt, max_new_tokens=new_tokens, **options)
     return [model.of_prefill, highest()]
 
@@ -109,7 +112,7 @@ def measured(name: str, size: str) -> int | list[int]:
     file = f"{name}.{batch}.{length}.peak"
     with contextlib.nullcontext() if size.endswith("+") else peakline.trace(file):
         if new_tokens:
-            return generate(batch, length, *new_tokens)
+            return generate(name, batch, length, *new_tokens)
         train(name, batch, length)
     return highest()
 

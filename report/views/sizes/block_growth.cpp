@@ -33,20 +33,22 @@ struct Form {
     int64_t shift = 0;
     uint64_t multiple = 1;
 
-    // The product of the powers.
+    // The product of the powers. The shift is added to one length only: the mask of a static cache
+    // has a row for each token of the prompt, and a column for each one of the cache.
     uint64_t of(const StepSize& size) const {
-        const auto length =
+        const auto shifted =
             static_cast<uint64_t>(std::max<int64_t>(0, static_cast<int64_t>(size.length) + shift));
-        const uint64_t padded = (length + multiple - 1) / multiple * multiple;
         uint64_t product = 1;
         for (unsigned i = 0; i < powers.batch; ++i) {
             product *= size.batch;
         }
         for (unsigned i = 0; i < powers.length; ++i) {
-            product *= padded;
+            product *= padded(i == 0 ? shifted : size.length);
         }
         return product;
     }
+
+    uint64_t padded(uint64_t length) const { return (length + multiple - 1) / multiple * multiple; }
 };
 
 int64_t capped(Wide bytes) {
@@ -87,7 +89,11 @@ public:
         for (size_t i = 0; !is_found_ && i < std::size(kPowers); ++i) {
             try_form({kPowers[i]}, Coefficient::kAny);
         }
+        const bool is_found_plainly = is_found_;
         if (!is_found_) {
+            try_shifted_squares();
+        }
+        if (!is_found_plainly) {
             try_two_terms();
         }
         if (!is_found_) {
@@ -129,9 +135,23 @@ private:
             for (const uint64_t multiple : kMultiples) {
                 try_form({powers, 0, multiple}, Coefficient::kWholeOrHalved);
             }
-            if (const auto shift = shift_of(powers)) {
-                try_form({powers, *shift, 1}, Coefficient::kWholeOrHalved);
+            if (powers.length == 1) {
+                try_shifted(powers);
             }
+        }
+    }
+
+    void try_shifted_squares() {
+        for (const Powers& powers : kPowers) {
+            if (powers.length == 2) {
+                try_shifted(powers);
+            }
+        }
+    }
+
+    void try_shifted(const Powers& powers) {
+        if (const auto shift = shift_of(powers)) {
+            try_form({powers, *shift, 1}, Coefficient::kWholeOrHalved);
         }
     }
 
@@ -139,13 +159,12 @@ private:
     // number of positions, with a whole number of bytes each.
     std::optional<int64_t> shift_of(const Powers& powers) const {
         const size_t last = sizes_.size() - 1;
-        const Form samples{{powers.growth, powers.batch, 0}};
+        const Form samples{{powers.growth, powers.batch, powers.length - 1}};
         const uint64_t first_count = samples.of(sizes_[0]);
         const uint64_t last_count = samples.of(sizes_[last]);
         const auto rise =
             static_cast<int64_t>(sizes_[last].length) - static_cast<int64_t>(sizes_[0].length);
-        if (powers.length != 1 || rise == 0 || bytes_[0] % first_count != 0 ||
-            bytes_[last] % last_count != 0) {
+        if (rise == 0 || bytes_[0] % first_count != 0 || bytes_[last] % last_count != 0) {
             return std::nullopt;
         }
         const auto from = static_cast<int64_t>(bytes_[0] / first_count);

@@ -183,6 +183,10 @@ private:
         if (parts.new_tokens == 0) {
             result_.refusal = std::string(reader.name()) +
                               " has no generate() of transformers that decodes a token";
+        } else if (parts.new_tokens < kLeastNewTokens && !reader.definitions().compiled.empty()) {
+            result_.refusal = std::string(reader.name()) +
+                              " decodes in compiled code, which hides its tokens; record "
+                              "generate(disable_compile=True)";
         } else if (parts.new_tokens < kLeastNewTokens) {
             result_.refusal = std::string(reader.name()) + " makes " +
                               std::to_string(parts.new_tokens) + " new tokens; record " +
@@ -293,6 +297,19 @@ private:
         }
     }
 
+    // A mask has the length of the cache in one of its lengths; the other is that of the prompt.
+    static BlockGrowth in_cache(BlockGrowth growth, const Question& question) {
+        const bool is_mask =
+            growth.growth == Growth::kBatchLengthSquared || growth.growth == Growth::kLengthSquared;
+        if (is_mask) {
+            const auto rows = static_cast<int64_t>(question.size.length);
+            const auto recorded = static_cast<int64_t>(question.cache_length);
+            const int64_t bytes = growth.at.front().bytes / recorded * rows;
+            growth.at.front() = {bytes, bytes, bytes};
+        }
+        return growth;
+    }
+
     // The peak at one size, without rows; and the growth of each kind of block.
     struct Model {
         SizedPeak peak;
@@ -310,7 +327,7 @@ private:
             const BlockGrowth& growth = fitter.of(bytes);
             const bool is_cache = question.part == RunPart::kPrefill &&
                                   (growth.shift == whole || growth.shift == whole - 1);
-            model.growth[kind] = is_cache ? caches.of(bytes) : growth;
+            model.growth[kind] = is_cache ? in_cache(caches.of(bytes), question) : growth;
         }
         GrownBytes level;
         GrownBytes most;

@@ -63,6 +63,16 @@ TEST_CASE("a cache has the tokens that it will get", "[sizes]") {
     CHECK(is_exact(growth, int64_t{64} * (8192 + 40) * 96));
 }
 
+TEST_CASE("the mask of a cache has the tokens of the prompt and those of the cache", "[sizes]") {
+    const BlockGrowth growth = growth_of({2 * 512 * 517, 4 * 768 * 773});
+    CHECK(growth.growth == Growth::kBatchLengthSquared);
+    CHECK(growth.shift == 5);
+    const GrownBytes& at = growth.at.front();
+    CHECK(at.bytes == int64_t{64} * 8192 * 8197);
+    CHECK(at.low <= at.bytes);
+    CHECK(at.bytes <= at.high);
+}
+
 TEST_CASE("a half of a byte for each pixel is a formula, too", "[sizes]") {
     const std::vector<StepSize> images = {{2, 64}, {4, 96}};
     CHECK(is_exact(growth_of({2 * 64 * 64 / 2, 4 * 96 * 96 / 2}, images, {8, 224}),
