@@ -31,6 +31,9 @@ def started(lab: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run
                 base / "ddp", *torchrun, *words(DDP), options=["-q"], device="h200x2"
             ),
             "gpt2": lambda: lab.recorded(base / "gpt2", *words(GPT2), options=every_row),
+            "checkpointed": lambda: lab.recorded(
+                base / "checkpointed", *words(GPT2), "--checkpoint", "5", options=every_row
+            ),
             "forward": lambda: lab.unrecorded(base / "forward", lab.python, *words(FORWARD)),
             "forward traced": lambda: lab.recorded(base / "traced", *words(FORWARD)),
         }
@@ -66,6 +69,16 @@ def test_train_gpt2_ends_with_a_table_of_its_exact_peak(lab: Any, started: dict[
     table = check_whole_trace(lab, run.traces[0], peak)
     assert table["untraced_bytes"] == 0
     assert len(rows) == table["row_count"]
+
+
+def test_train_gpt2_checkpoints_its_first_layers(lab: Any, started: dict[str, Run]) -> None:
+    whole, run = started["gpt2"], started["checkpointed"]
+    assert (run.status, run.notes) == (0, []), run.stderr
+    layers = ",".join(f"transformer.h.{number}" for number in range(5))
+    plan = lab.report("plan", whole.traces[0], "--layers", layers, "--json")
+    document = json.loads(plan)
+    predicted = document["predicted"]["requested_bytes"] + document["rounding_bytes"]
+    assert torch_peak(run.stdout) == pytest.approx(predicted, rel=0.01)
 
 
 def test_forward_call_reports_parameters_attention_cache_and_the_rest(
