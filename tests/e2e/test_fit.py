@@ -8,7 +8,7 @@ import shutil
 from typing import Any
 
 import pytest
-from lab import ON_GPU, PROGRAMS
+from lab import ON_GPU, PROGRAMS, together
 
 pytestmark = pytest.mark.skipif(ON_GPU, reason="about the simulated GPU")
 
@@ -98,6 +98,49 @@ def test_the_largest_value_is_searched_and_proved(lab: Any) -> None:
     best = result(said, "l4", str(largest["fits"]))
     assert 0 <= best["headroom_bytes"] < GIB // 2
     assert best["peak_bytes"] == largest["fits"] * GIB // 2
+
+
+@pytest.fixture(scope="module")
+def evaluated(lab: Any) -> dict[str, Any]:
+    """Return what was said of a program whose evaluation needs more than its training."""
+    shutil.copy(PROGRAMS / "evaluates.py", lab.folder / "evaluates.py")
+    words = ["fit", "evaluates.py", "--device", "l4"]
+    ways = {
+        "steps": ["--sweep", "batch=3", "--steps", "1", "--", "--batch", "{batch}"],
+        "whole": ["--sweep", "batch=1,3", "--", "--batch", "{batch}"],
+        "saving": ["--", "--save"],
+    }
+    done = together(
+        {way: lambda more=more: lab.peakline(*words, *more) for way, more in ways.items()}
+    )
+    assert [one.returncode for one in done.values()] == [0, 0, 0], done
+    return {way: one.stdout for way, one in done.items()}
+
+
+def line_of_program(end: str) -> int:
+    text = (PROGRAMS / "evaluates.py").read_text().splitlines()
+    return next(number for number, line in enumerate(text, 1) if line.endswith(end))
+
+
+def test_an_evaluation_that_steps_left_out_is_named(evaluated: dict[str, Any]) -> None:
+    # Logits of float32 and their softmax, of 4 times the batch: 8 GiB for batch 1.
+    assert "largest tried batch that fits: 3" in evaluated["steps"]
+    assert "largest tried batch that fits: 1" in evaluated["whole"]
+    said = "--steps ended the program after 1 optimizer step: an evaluation or a checkpoint after"
+    assert said in evaluated["steps"]
+    assert "--steps" not in evaluated["whole"] + evaluated["saving"]
+
+
+@pytest.mark.parametrize(("way", "place"), [("whole", "evaluation"), ("saving", "saving")])
+def test_a_peak_after_the_last_step_is_placed(
+    evaluated: dict[str, Any], way: str, place: str
+) -> None:
+    end = {"whole": "# evaluation", "saving": "# gathered"}[way]
+    said = f"evaluates.py:{line_of_program(end)} ({'evaluate' if way == 'whole' else 'save'})"
+    [placed] = [
+        one for one in evaluated[way].splitlines() if "after the last optimizer step" in one
+    ]
+    assert said in placed and f"({place}, after the last optimizer step)" in placed
 
 
 def test_a_library_that_finds_no_memory_for_itself_is_out_of_memory(lab: Any) -> None:

@@ -16,7 +16,7 @@ from peakline.launch.options import RunOptions
 from peakline.launch.run_plan import Plan, add_startup, make_plan
 from peakline.launch.simulation import notes_of_program
 from peakline.launch.trace_files import find_traces
-from peakline.recording.live_state import place_at
+from peakline.trials.peak_places import place_of_peak
 
 _LINES = 3
 _LAST_WORDS = 8
@@ -39,6 +39,7 @@ class Measured:
     ``steady_peak_bytes`` is the peak without the memory that only compiling takes.
     ``capacity_bytes`` and ``most_used_bytes`` (with caches and context) are known only for
     simulated devices. ``trace`` is its recording; None: nothing was recorded.
+    ``ended_after_steps``: --steps ended the program, after so many; 0: it ran to its own end.
     """
 
     status: int
@@ -53,6 +54,7 @@ class Measured:
     last_words: list[str]
     seconds: float
     trace: Path | None
+    ended_after_steps: int = 0
 
     @staticmethod
     def nothing(
@@ -154,7 +156,6 @@ def _measure(plan: Plan, status: int, log: Path, started: float, frame: str) -> 
     used = [int(one.get(f"device.{number}.most_used_bytes", 0)) for one in meta]
     capacity = memory_of_device(summary["meta"], number)
     compiling = summary["table"]["compiling"]
-    phases = json.loads(engine.Trace(str(path)).report("phases", json=True, device="all", top=1))
     return Measured(
         status,
         out_of_memory,
@@ -163,9 +164,12 @@ def _measure(plan: Plan, status: int, log: Path, started: float, frame: str) -> 
         capacity or None,
         max(used) or None,
         sum(_may_change_memory(read) for read in summary["table"]["value_reads"]),
-        place_at(phases, float(summary["table"]["peak_seconds"])),
+        place_of_peak(
+            engine.Trace(str(path)), float(summary["table"]["peak_seconds"]), is_whole=status == 0
+        ),
         [Line(row["key"], row["bytes"]) for row in summary["table"]["rows"]],
         words,
         seconds,
         path,
+        max(int(one.get("ended_after_steps", 0)) for one in meta),
     )

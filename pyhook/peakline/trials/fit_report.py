@@ -9,6 +9,7 @@ from peakline.base.next_commands import next_commands, shell_words, shortener, t
 from peakline.base.sizes import size_of, size_or_unknown
 from peakline.trials.fitting import Attempt, Outcome, is_number
 from peakline.trials.largest import Search
+from peakline.trials.peak_places import AFTER_TRAINING
 
 _WORDS = {"fits": "yes", "too small": "no", "failed": "failed", "skipped": "no (not tried)"}
 
@@ -62,9 +63,28 @@ def report(
         yield ""
         yield f"{guesses} {lines} values that no simulated GPU knows: figures may be too low."
     best = _best(attempts, outcomes)
+    yield from _after_training(outcomes, best, is_placed=bool(searches))
     command = f"run --simulate {best.device} {shell_words(best.command)}"
     yield ""
     yield from next_commands([(command, "every line, and values that were guessed")])
+
+
+def _after_training(
+    outcomes: Sequence[Outcome], best: Attempt, *, is_placed: bool
+) -> Iterator[str]:
+    """Yield that the peak lies after the last step, or that nothing after it was tried."""
+    steps = max((one.ended_after_steps for one in outcomes), default=0)
+    if steps:
+        yield ""
+        yield (
+            f"--steps ended the program after {steps} optimizer step{'s' * (steps > 1)}: an"
+            " evaluation or a checkpoint after it was not tried; leave out --steps to try them."
+        )
+        return
+    one = next(o for o in outcomes if (o.device, o.value) == (best.device, best.value))
+    if one.place.endswith(AFTER_TRAINING) and not is_placed:
+        yield ""
+        yield f"{one.device} {one.value}".rstrip() + f": peak{_where(one)}"
 
 
 def _largest(

@@ -42,6 +42,7 @@ class Outcome:
     ``peak_bytes`` is the peak of the program's tensors on the device with the highest one; if the
     device is too small, the peak that the program would reach. ``headroom_bytes`` is the capacity
     minus the highest use, with caches and context; negative: the missing bytes.
+    ``ended_after_steps``: as of `Measured`.
     """
 
     device: str
@@ -56,6 +57,7 @@ class Outcome:
     place: str = ""  # step and phase of the peak
     lines: list[Line] = field(default_factory=list)
     last_words: list[str] = field(default_factory=list)
+    ended_after_steps: int = 0
 
 
 def is_number(text: str) -> bool:
@@ -96,6 +98,7 @@ def _outcome(attempt: Attempt, verdict: str, own: Measured, needs: Measured) -> 
         place=needs.place,
         lines=needs.lines,
         last_words=own.last_words if verdict == "failed" else [],
+        ended_after_steps=needs.ended_after_steps,
     )
 
 
