@@ -2,17 +2,13 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
-#include <set>
 #include <utility>
 
 #include "report/replay/allocator_model/allocator_settings.h"
-#include "report/replay/replay.h"
 #include "report/trace/file/trace_error.h"
-#include "report/views/selection/refusals.h"
 #include "run_alignment.h"
-#include "run_events.h"
 #include "size_words.h"
+#include "sized_runs.h"
 
 namespace peakline::report {
 namespace {
@@ -22,74 +18,50 @@ constexpr int64_t kMostDoubt = 20;
 // A model that does not give the recorded peaks to this part is wrong.
 constexpr int64_t kMostError = 50;
 
-// With fewer, a cache for all tokens has the size of other values of a prefill.
-constexpr uint64_t kLeastNewTokens = 4;
-
-struct Side {
-    const char* name;
-    uint64_t StepSize::*number;
-};
-constexpr Side kSides[] = {{"batch", &StepSize::batch}, {"length", &StepSize::length}};
-
-struct Recording {
-    std::unique_ptr<TraceReader> own;  // nullptr: the reader of the caller
-    const TraceReader* reader = nullptr;
-    RunEvents run;
-};
-
 class Predictor {
 public:
-    Predictor(const TraceReader& reader,
-              const Selection& selection,
-              const SizesText& text,
-              uint64_t budget_bytes,
-              const Progress& progress,
-              SizePrediction* result)
-        : selection_(selection),
+    Predictor(SizedRuns runs, uint64_t budget_bytes, SizePrediction* result)
+        : runs_(std::move(runs)),
           budget_(static_cast<int64_t>(std::min(budget_bytes, kMaxBlockBytes))),
-          progress_(progress),
           result_(*result) {
-        for (const std::string& one : text.recorded) {
-            const NamedSize named = recorded_size_of(one);
-            Recording& recording = recordings_.emplace_back();
-            if (recordings_.size() > 1) {
-                recording.own = std::make_unique<TraceReader>(TraceReader::open_file(named.path));
-            }
-            recording.reader = recording.own ? recording.own.get() : &reader;
-            need_time(*recording.reader, "plan --sizes");
-            result_.recorded.push_back({named.size, std::string(recording.reader->name())});
-            sizes_.push_back(named.size);
-        }
-        for (const std::string& one : text.at) {
-            const AskedSize asked = asked_size_of(one);
-            targets_.push_back(asked.size);
-            new_tokens_.push_back(asked.new_tokens);
-            is_serving_ = is_serving_ || asked.new_tokens != 0;
+        for (const SizedRun& run : runs_.runs) {
+            sizes_.push_back(run.size);
         }
     }
 
     void run() {
-        read_runs();
+        take_recorded();
         if (!result_.refusal.empty()) {
             return;
         }
-        choose_base();
-        if (!align()) {
-            return;
-        }
         collect_bytes();
-        for (size_t i = 0; i < sizes_.size(); ++i) {
-            result_.recorded[i].model_bytes =
-                model_at({sizes_[i], RunPart::kWhole, sizes_[i].length}).peak.peak.bytes;
+        for (RecordedSize& one : result_.recorded) {
+            one.model_bytes =
+                model_at({one.size, RunPart::kWhole, one.size.length}).peak.peak.bytes;
         }
         check_model();
-        for (size_t i = 0; result_.refusal.empty() && i < targets_.size(); ++i) {
-            predict(targets_[i], new_tokens_[i]);
+        for (size_t i = 0; result_.refusal.empty() && i < runs_.targets.size(); ++i) {
+            predict(runs_.targets[i].size, runs_.targets[i].new_tokens);
         }
     }
 
 private:
-    const RunEvents& base() const { return recordings_[result_.base].run; }
+    const RunEvents& base() const { return runs_.runs[runs_.base].events; }
+
+    void take_recorded() {
+        result_.health = runs_.health;
+        result_.device = runs_.device;
+        result_.refusal = runs_.refusal;
+        result_.base = runs_.base;
+        for (const SizedRun& run : runs_.runs) {
+            RecordedSize& one = result_.recorded.emplace_back();
+            one.size = run.size;
+            one.name = run.name;
+            one.peak_bytes = run.events.peak_bytes;
+            one.block_count = run.events.bytes.size();
+            one.only_here = run.only_here;
+        }
+    }
 
     // A size, or one of its parts.
     struct Question {
@@ -100,7 +72,7 @@ private:
     };
 
     std::vector<Question> questions_of(const StepSize& size, uint64_t new_tokens) const {
-        const uint64_t recorded = generation_.new_tokens;
+        const uint64_t recorded = runs_.generation.new_tokens;
         if (new_tokens == 0) {
             return {{size, RunPart::kWhole, size.length}};
         }
@@ -135,157 +107,13 @@ private:
         }
     }
 
-    void choose_base() {
-        for (size_t i = 1; i < sizes_.size(); ++i) {
-            const StepSize& most = sizes_[result_.base];
-            if (sizes_[i].batch * sizes_[i].length >= most.batch * most.length) {
-                result_.base = i;
-            }
-        }
-        if (!parts_.empty()) {
-            generation_ = parts_[result_.base];
-        }
-    }
-
-    void read_runs() {
-        ReplayRequest request = selection_.request;
-        request.measure = format::Measure::kRequested;
-        const ReplayResult whole = replay(*recordings_.front().reader, request, progress_);
-        result_.health = whole.health;
-        result_.device = whole.chosen.device;
-        for (size_t i = 0; i < recordings_.size(); ++i) {
-            Recording& one = recordings_[i];
-            if (one.reader->checkpoint() != nullptr) {
-                result_.refusal = std::string(one.reader->name()) +
-                                  " does not keep every event; record it without --keep";
-                return;
-            }
-            StackLookup stacks(one.reader->definitions(), selection_.frames);
-            one.run = read_run(*one.reader, result_.device, stacks, origins_, progress_);
-            result_.recorded[i].peak_bytes = one.run.peak_bytes;
-            result_.recorded[i].block_count = one.run.bytes.size();
-            take_size(one.run, &sizes_[i]);
-            if (is_serving_ && !take_parts(*one.reader, stacks, i)) {
-                return;
-            }
-        }
-        for (const Side& side : kSides) {
-            complete_side(side);
-        }
-        for (size_t i = 0; i < recordings_.size(); ++i) {
-            result_.recorded[i].size = sizes_[i];
-        }
-    }
-
-    bool take_parts(const TraceReader& reader, StackLookup& stacks, size_t recording) {
-        const GenerationParts parts = generation_of(reader, selection_, stacks, progress_);
-        parts_.push_back(parts);
-        if (parts.new_tokens == 0) {
-            result_.refusal = std::string(reader.name()) +
-                              " has no generate() of transformers that decodes a token";
-        } else if (parts.new_tokens < kLeastNewTokens && !reader.definitions().compiled.empty()) {
-            result_.refusal = std::string(reader.name()) +
-                              " decodes in compiled code, which hides its tokens; record "
-                              "generate(disable_compile=True)";
-        } else if (parts.new_tokens < kLeastNewTokens) {
-            result_.refusal = std::string(reader.name()) + " makes " +
-                              std::to_string(parts.new_tokens) + " new tokens; record " +
-                              std::to_string(kLeastNewTokens) + " or more";
-        } else if (parts.new_tokens != parts_.front().new_tokens) {
-            result_.refusal = result_.recorded.front().name + " makes " +
-                              std::to_string(parts_.front().new_tokens) + " new tokens, and " +
-                              result_.recorded[recording].name + " " +
-                              std::to_string(parts.new_tokens) +
-                              "; record the same number, and other prompts";
-        }
-        return result_.refusal.empty();
-    }
-
-    // A size that the caller does not name follows from the inputs.
-    static void take_size(const RunEvents& run, StepSize* size) {
-        const StepSize found = run.size.value_or(StepSize{0, 0});
-        size->batch = size->batch == 0 ? found.batch : size->batch;
-        size->length = size->length == 0 ? found.length : size->length;
-    }
-
-    // A side that no recording knows is 1, and a size to predict may leave out one that all share.
-    void complete_side(const Side& side) {
-        std::set<uint64_t> known;
-        for (size_t i = 0; i < sizes_.size(); ++i) {
-            known.insert(sizes_[i].*side.number);
-        }
-        if (known.size() > 1 && known.count(0) != 0) {
-            const auto none = std::find_if(sizes_.begin(), sizes_.end(), [&](const StepSize& size) {
-                return size.*side.number == 0;
-            });
-            result_.refusal = "the inputs of " +
-                              result_.recorded[static_cast<size_t>(none - sizes_.begin())].name +
-                              " do not show its " + side.name +
-                              "; name it: FILE:batch=8,length=512";
-            return;
-        }
-        for (StepSize& target : targets_) {
-            if (target.*side.number == 0 && known.size() > 1) {
-                result_.refusal = std::string("--at names no ") + side.name +
-                                  ", and it differs between the recordings";
-            } else if (target.*side.number != 0 && *known.begin() == 0) {
-                result_.refusal = std::string("--at names a ") + side.name +
-                                  ", and the recordings do not show theirs; name it:"
-                                  " FILE:batch=8,length=512";
-            } else if (target.*side.number == 0) {
-                target.*side.number = std::max<uint64_t>(1, *known.begin());
-            }
-        }
-        for (StepSize& size : sizes_) {
-            size.*side.number = std::max<uint64_t>(1, size.*side.number);
-        }
-    }
-
-    bool align() {
-        pairs_.resize(recordings_.size());
-        for (size_t i = 0; i < recordings_.size(); ++i) {
-            const std::vector<uint32_t>& other = recordings_[i].run.origins;
-            auto aligned = align_runs(base().origins, other);
-            if (!aligned.has_value()) {
-                result_.refusal = difference_of(i);
-                return false;
-            }
-            pairs_[i] = std::move(*aligned);
-            const auto common = static_cast<uint64_t>(
-                std::count_if(pairs_[i].begin(), pairs_[i].end(), [](uint32_t pair) {
-                    return pair != kNotAligned;
-                }));
-            result_.recorded[i].only_here = other.size() - common;
-        }
-        return true;
-    }
-
-    std::string difference_of(size_t i) const {
-        const RunEvents& other = recordings_[i].run;
-        size_t at = 0;
-        while (at < base().origins.size() && at < other.origins.size() &&
-               base().origins[at] == other.origins[at]) {
-            ++at;
-        }
-        const auto text = [&](const RunEvents& run) {
-            return at < run.origins.size()
-                       ? origins_.op(run.origins[at]) + " at " + origins_.line(run.origins[at]).key
-                       : std::string("the end");
-        };
-        return "the recordings do not make the same allocations (" +
-               std::to_string(base().origins.size()) + " and " +
-               std::to_string(other.origins.size()) +
-               "). Record the same program with the same --steps. First difference, allocation " +
-               std::to_string(at + 1) + ": " + text(base()) + ", and " + text(other);
-    }
-
     void collect_bytes() {
         GrowthFitter fitter(sizes_, {});
         for (size_t block = 0; block < base().bytes.size(); ++block) {
             std::vector<uint64_t> bytes;
-            for (size_t i = 0; i < recordings_.size(); ++i) {
-                const uint32_t pair = pairs_[i][block];
-                bytes.push_back(pair == kNotAligned ? kNoBytes : recordings_[i].run.bytes[pair]);
+            for (const SizedRun& run : runs_.runs) {
+                const uint32_t same = run.block_of[block];
+                bytes.push_back(same == kNotAligned ? kNoBytes : run.events.bytes[same]);
             }
             const bool is_everywhere =
                 std::find(bytes.begin(), bytes.end(), kNoBytes) == bytes.end();
@@ -322,7 +150,7 @@ private:
         model.growth.resize(kinds_.size());
         GrowthFitter fitter(sizes_, {question.size});
         GrowthFitter caches(sizes_, {{question.size.batch, question.cache_length}});
-        const auto whole = static_cast<int64_t>(generation_.new_tokens);
+        const auto whole = static_cast<int64_t>(runs_.generation.new_tokens);
         for (const auto& [bytes, kind] : kinds_) {
             const BlockGrowth& growth = fitter.of(bytes);
             const bool is_cache = question.part == RunPart::kPrefill &&
@@ -339,7 +167,7 @@ private:
                 level.add(bytes, sign);
             },
             [&](size_t i) {
-                if (!generation_.has(question.part, base().events[i].number)) {
+                if (!runs_.generation.has(question.part, base().events[i].number)) {
                     return;
                 }
                 event = level.bytes > most.bytes ? i : event;
@@ -414,7 +242,8 @@ private:
     // Where tracing began above every later level, no allocation reached it.
     Label line_at(size_t event) const {
         const RunEvents::Event& one = base().events[event];
-        return one.step == RunStep::kAlloc ? origins_.line(base().origins[one.block]) : Label{};
+        return one.step == RunStep::kAlloc ? runs_.origins.line(base().origins[one.block])
+                                           : Label{};
     }
 
     std::vector<uint32_t> live_at(size_t event) const {
@@ -438,11 +267,11 @@ private:
         std::map<std::pair<uint32_t, Growth>, SizedRow> rows;
         for (const uint32_t block : model->live) {
             const BlockGrowth& growth = model->growth[kind_of_[block]];
-            const uint32_t line = origins_.line_number(base().origins[block]);
+            const uint32_t line = runs_.origins.line_number(base().origins[block]);
             const auto [place, is_new] = rows.try_emplace({line, growth.growth});
             SizedRow& row = place->second;
             if (is_new) {
-                row.line = origins_.line(base().origins[block]);
+                row.line = runs_.origins.line(base().origins[block]);
                 row.growth = row.other = growth.growth;
             }
             row.other = growth.other != growth.growth ? growth.other : row.other;
@@ -479,19 +308,10 @@ private:
                                        : reason_of_doubt(sizes_, most->growth, most->other);
     }
 
-    const Selection& selection_;
+    SizedRuns runs_;
     int64_t budget_;  // 0: none
-    const Progress& progress_;
     SizePrediction& result_;
-    std::vector<Recording> recordings_;
-    std::vector<StepSize> sizes_;  // of the recordings
-    std::vector<StepSize> targets_;
-    std::vector<uint64_t> new_tokens_;  // by target
-    bool is_serving_ = false;
-    std::vector<GenerationParts> parts_;  // by recording
-    GenerationParts generation_;          // of the base
-    OriginNumbers origins_;
-    std::vector<std::vector<uint32_t>> pairs_;         // by recording
+    std::vector<StepSize> sizes_;                      // of the recordings
     std::map<std::vector<uint64_t>, uint32_t> kinds_;  // blocks of equal bytes in all recordings
     std::vector<uint32_t> kind_of_;                    // by block of the base
 };
@@ -507,7 +327,7 @@ SizePrediction predict_sizes(const TraceReader& reader,
     if (text.recorded.size() < 2 || text.at.empty()) {
         throw TraceError("plan --sizes needs two recordings or more, and a size to predict");
     }
-    Predictor(reader, selection, text, budget_bytes, progress, &result).run();
+    Predictor(read_sized_runs(reader, selection, text, progress), budget_bytes, &result).run();
     return result;
 }
 
