@@ -2,16 +2,14 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
 #include <utility>
 
 #include "other_changes.h"
 #include "plan_blocks.h"
+#include "plan_models.h"
 #include "report/attribute/stacks/stack_lookup.h"
 #include "report/replay/levels/refused_requests.h"
 #include "report/views/refused/autopsy.h"
-#include "rows.h"
-#include "segments.h"
 
 namespace peakline::report {
 namespace {
@@ -68,38 +66,6 @@ std::vector<uint64_t> costs_of(const std::vector<Candidate>& candidates,
     return costs;
 }
 
-std::vector<PlanRow> recorded_rows(const TraceReader& reader,
-                                   const PlanRecording& recorded,
-                                   const std::vector<LevelChanges>& changes,
-                                   const Progress& progress) {
-    LevelChanges always;
-    for (const LayerFamily& family : recorded.blocks.families()) {
-        keep_shared_inputs(family, &always);
-    }
-    BlockStream stream(reader);
-    RowFollower rows(format::Measure::kRequested, recorded.run.device_number(), changes, always);
-    stream.run(progress, rows);
-    return rows.finish(stream.end());
-}
-
-// Takes the other changes out of the rows: their columns are the first ones.
-PlanProblem with_others(const std::vector<PlanRow>& rows,
-                        const std::vector<bool>& taken,
-                        const std::vector<uint64_t>& costs) {
-    PlanProblem problem;
-    problem.costs = costs;
-    for (const PlanRow& row : rows) {
-        PlanRow one{row.level, {}, row.event};
-        for (size_t i = 0; i < taken.size(); ++i) {
-            one.level += taken[i] ? row.change[i] : 0;
-        }
-        one.change.assign(row.change.begin() + static_cast<std::ptrdiff_t>(taken.size()),
-                          row.change.end());
-        problem.rows.push_back(std::move(one));
-    }
-    return problem;
-}
-
 class Planner {
 public:
     Planner(const TraceReader& reader,
@@ -122,12 +88,12 @@ public:
         for (const Candidate& one : candidates_) {
             plan_.layers.push_back(one.layer);
         }
-        costs_ = costs_of(candidates_, text_, recorded_.blocks, &plan_);
+        std::vector<uint64_t> costs = costs_of(candidates_, text_, recorded_.blocks, &plan_);
         if (candidates_.empty()) {
             plan_.refusal = "no layer may be checkpointed";
             return;
         }
-        rows_ = recorded_rows(reader_, recorded_, changes(), progress_);
+        models_.emplace(reader_, none_, all_, candidates_, std::move(costs), progress_);
         if (text_.layers.empty()) {
             choose();
         } else {
@@ -136,94 +102,15 @@ public:
     }
 
 private:
-    std::vector<LevelChanges> changes() const {
-        std::vector<LevelChanges> all;
-        for (const OtherChange& one : others_) {
-            all.push_back(one.levels);
-        }
-        for (const Candidate& one : candidates_) {
-            LevelChanges& changes = all.emplace_back();
-            for (const LayerRun* const run : one.runs) {
-                checkpoint_run(*run, &changes);
-            }
-        }
-        return all;
-    }
-
-    // The two models with some of the other changes.
-    struct Models {
-        PlanProblem bound;
-        std::optional<PlanProblem> composed;
-
-        // The better one for this set.
-        const PlanProblem& of(const Chosen& chosen) const {
-            const bool is_better =
-                composed.has_value() && peak_of(*composed, chosen) < peak_of(bound, chosen);
-            return is_better ? *composed : bound;
-        }
-        int64_t peak(const Chosen& chosen) const { return peak_of(of(chosen), chosen); }
-    };
-
-    Models models(const std::vector<bool>& taken) {
-        Models made{with_others(rows_, taken, costs_), std::nullopt};
-        if (all_ == nullptr) {
-            return made;
-        }
-        std::set<std::string> ids;
-        for (size_t i = 0; i < taken.size(); ++i) {
-            if (taken[i]) {
-                ids.insert(others_[i].id);
-            }
-        }
-        const auto plain = none_.segments(plan_.layers, ids);
-        const auto recomputed = all_->segments(plan_.layers, ids);
-        if (plain.has_value() && recomputed.has_value()) {
-            made.composed = PlanProblem{composed_rows(*plain, *recomputed, own_inputs()), costs_};
-            add_other_moments(made.bound, &*made.composed);
-            plan_.is_composed = true;
-            if (!is_bound()) {
-                made.bound = *made.composed;
-            }
-        }
+    PlanModels models(const std::vector<bool>& taken) {
+        PlanModels made = models_->with(taken);
+        plan_.is_composed = plan_.is_composed || made.composed.has_value();
         return made;
-    }
-
-    // By candidate: bytes of the blocks that go into it alone, in its last run.
-    std::vector<std::vector<int64_t>> own_inputs() const {
-        std::vector<std::vector<int64_t>> all;
-        for (const Candidate& one : candidates_) {
-            std::vector<int64_t>& bytes = all.emplace_back();
-            for (const PassBlock& input : one.runs.back()->inputs) {
-                bytes.push_back(static_cast<int64_t>(input.bytes));
-            }
-        }
-        return all;
-    }
-
-    // Whether the recording with all layers checkpointed agrees with the rows of the first one. It
-    // does not if layers read blocks that this one does not know.
-    bool is_bound() const {
-        const PlanProblem rows = with_others(rows_, std::vector<bool>(others_.size()), costs_);
-        const auto real = static_cast<int64_t>(all_->recorded.run.facts().peak.bytes);
-        return peak_of(rows, Chosen(costs_.size(), true)) >= real;
-    }
-
-    // Peaks before the first pass and after the last step, which no layer changes.
-    void add_other_moments(const PlanProblem& bound, PlanProblem* composed) const {
-        const auto step = recorded_.last_step();
-        const uint64_t first = recorded_.run.facts().passes.front()->begin_event;
-        for (const PlanRow& row : bound.rows) {
-            const bool is_constant = std::all_of(
-                row.change.begin(), row.change.end(), [](int64_t bytes) { return bytes == 0; });
-            if (is_constant && (row.event < first || row.event >= step->end)) {
-                composed->rows.push_back(row);
-            }
-        }
     }
 
     int64_t budget() const { return static_cast<int64_t>(plan_.budget_bytes); }
 
-    PlanPoint point_of(const Models& models, const Chosen& chosen) const {
+    PlanPoint point_of(const PlanModels& models, const Chosen& chosen) const {
         PlanPoint point;
         for (size_t i = 0; i < chosen.size(); ++i) {
             if (chosen[i]) {
@@ -235,34 +122,6 @@ private:
         return point;
     }
 
-    // Both models are careful, so a set that fits in one of them will do.
-    static PlanSolution cheapest(const Models& models, int64_t budget) {
-        PlanSolution best = cheapest_choices(models.bound, budget);
-        if (!models.composed.has_value()) {
-            return best;
-        }
-        const PlanSolution other = cheapest_choices(*models.composed, budget);
-        const bool is_cheaper = other.is_feasible && (!best.is_feasible || other.cost < best.cost);
-        const uint64_t nodes = best.nodes + other.nodes;
-        const bool is_proved = best.is_proved && other.is_proved;
-        best = is_cheaper ? other : best;
-        best.nodes = nodes;
-        best.is_proved = is_proved;
-        return best;
-    }
-
-    static PlanSolution lowest(const Models& models, uint64_t cost) {
-        PlanSolution best = lowest_choices(models.bound, cost);
-        if (!models.composed.has_value()) {
-            return best;
-        }
-        const PlanSolution other = lowest_choices(*models.composed, cost);
-        const bool is_lower =
-            other.is_feasible &&
-            (!best.is_feasible || models.peak(other.chosen) < models.peak(best.chosen));
-        return is_lower ? other : best;
-    }
-
     // The given layers: a plan that nobody searched for.
     void take_given() {
         plan_.fits_as_it_is = false;  // the question is what they do
@@ -272,7 +131,7 @@ private:
                 return;
             }
         }
-        const Models without = models(std::vector<bool>(others_.size(), false));
+        const PlanModels without = models(std::vector<bool>(others_.size(), false));
         for (const std::string& layer : plan_.layers) {
             plan_.proof.chosen.push_back(
                 std::find(text_.layers.begin(), text_.layers.end(), layer) != text_.layers.end());
@@ -287,14 +146,14 @@ private:
         for (size_t i = 0; i < free.size(); ++i) {
             free[i] = !others_[i].is_edit && !plan_.fits_as_it_is;
         }
-        const Models whole = models(free);
-        plan_.proof = cheapest(whole, budget());
+        const PlanModels whole = models(free);
+        plan_.proof = whole.cheapest(budget());
         plan_.is_feasible = plan_.proof.is_feasible;
         if (!plan_.is_feasible) {
-            plan_.proof.chosen = lowest(whole, std::numeric_limits<uint64_t>::max()).chosen;
+            plan_.proof.chosen = whole.lowest(std::numeric_limits<uint64_t>::max()).chosen;
         }
         drop_useless(&free);
-        const Models kept = models(free);
+        const PlanModels kept = models(free);
         plan_.found = point_of(kept, plan_.proof.chosen);
         for (size_t i = 0; i < free.size(); ++i) {
             if (free[i]) {
@@ -303,7 +162,7 @@ private:
             }
         }
         if (plan_.is_feasible && plan_.proof.cost != 0) {
-            const PlanSolution cheaper = lowest(kept, plan_.proof.cost);
+            const PlanSolution cheaper = kept.lowest(plan_.proof.cost);
             if (cheaper.is_feasible) {
                 plan_.cheaper = point_of(kept, cheaper.chosen);
             }
@@ -345,13 +204,13 @@ private:
             const bool has_limits = i + 1 < others_.size() && others_[i + 1].is_most;
             most[has_limits ? i + 1 : i] = true;
         }
-        const Models careful = models(taken);
-        const Chosen none(costs_.size(), false);
+        const PlanModels careful = models(taken);
+        const Chosen none(plan_.layers.size(), false);
         edit.peak_bytes = static_cast<uint64_t>(std::max<int64_t>(0, careful.peak(none)));
         const int64_t least = models(most).peak(none);
         edit.least_bytes =
             std::min(edit.peak_bytes, static_cast<uint64_t>(std::max<int64_t>(0, least)));
-        const PlanSolution solution = cheapest(careful, budget());
+        const PlanSolution solution = careful.cheapest(budget());
         if (solution.is_feasible) {
             edit.found = point_of(careful, solution.chosen);
         }
@@ -372,9 +231,9 @@ private:
         }
     }
 
-    void draw_frontier(const Models& kept) {
-        const Chosen none(costs_.size(), false);
-        const Chosen all(costs_.size(), true);
+    void draw_frontier(const PlanModels& kept) {
+        const Chosen none(plan_.layers.size(), false);
+        const Chosen all(plan_.layers.size(), true);
         const int64_t high = kept.peak(none);
         const int64_t low = std::min(kept.peak(all), static_cast<int64_t>(plan_.found.peak_bytes));
         plan_.frontier.push_back(point_of(kept, none));
@@ -382,7 +241,7 @@ private:
         for (uint64_t i = 1; i <= kMostFrontierPoints; ++i) {
             const bool is_last = i == kMostFrontierPoints;
             const int64_t at = is_last ? low : high - static_cast<int64_t>(i) * step;
-            const PlanSolution found = cheapest(kept, at);
+            const PlanSolution found = kept.cheapest(at);
             if (found.is_feasible) {
                 add_point(point_of(kept, found.chosen));
             }
@@ -397,7 +256,7 @@ private:
         }
     }
 
-    void find_rest(const Models& kept_models) {
+    void find_rest(const PlanModels& kept_models) {
         const PlanRow* const row =
             highest_row(kept_models.of(plan_.proof.chosen), plan_.proof.chosen);
         if (row == nullptr) {
@@ -429,8 +288,7 @@ private:
     Plan& plan_;
     const std::vector<OtherChange>& others_;
     std::vector<Candidate> candidates_;
-    std::vector<uint64_t> costs_;
-    std::vector<PlanRow> rows_;
+    std::optional<ModelMaker> models_;
 };
 
 }  // namespace
