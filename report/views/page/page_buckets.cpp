@@ -74,6 +74,14 @@ void PagePoints::finish() {
     count_reserved();
 }
 
+size_t PagePoints::highest() const {
+    size_t highest = 0;
+    for (size_t i = 1; i < points_.size(); ++i) {
+        highest = points_[i].peak.above(points_[highest].peak) ? i : highest;
+    }
+    return highest;
+}
+
 void PagePoints::consider(uint64_t tick, Height level, const CategoryLevels& categories) {
     if (points_.empty()) {
         open(tick, level, categories);

@@ -66,6 +66,8 @@ public:
 
     uint64_t events_per_point() const { return width_; }
     const std::vector<PagePoint>& points() const { return points_; }
+    // Index of the highest point, the first of equal ones; 0 if there is none.
+    size_t highest() const;
 
 private:
     void open(uint64_t tick, Height level, const CategoryLevels& categories);
