@@ -18,6 +18,7 @@
 #include "preload/life/late_python.h"
 #include "preload/life/life_cycle.h"
 #include "preload/life/open_marks.h"
+#include "preload/life/open_trace.h"
 #include "preload/life/recorded_steps.h"
 #include "preload/life/torch_library.h"
 #include "preload/options/messages.h"

@@ -1,4 +1,4 @@
-// Installs the recorder into a process: options, recorder, Python side, torch part, hooks, trace.
+// Installs the recorder into a process: options, recorder, Python side, torch part, hooks.
 #pragma once
 
 #include <cstddef>
@@ -43,16 +43,7 @@ struct Installed {
 // GIL held; only read afterwards.
 Installed& installed();
 
-// Opens the trace that the options name and writes its metadata. Returns 0, an errno, or a negative
-// number if the name is a device file.
-int open_configured_trace(Installed& state);
-// The same, with a message on failure. If the file or folder is not writable, recording goes on in
-// memory.
-void open_trace_or_say_why();
-// Warns if another program removed or replaced the trace file.
-void say_if_trace_is_lost();
 // The body of peakline_enter().
 int32_t enter(int32_t way_in, char* message, size_t room);
-int open_trace_at(Installed& state, const char* path, bool replace);
 
 }  // namespace peakline::preload

@@ -1,6 +1,6 @@
 // The open phases and the running step, as the program marked them, whether or not a recording is
 // on: a phase may begin before CUDA is initialised or before its trace opens. Such marks begin with
-// the trace. api.cpp adds marks; install.cpp opens traces.
+// the trace. api.cpp adds marks; open_trace.cpp opens traces.
 // Note [Marks before the trace]
 // A phase that ended before the trace held no memory of the device, so it is not in the trace.
 #pragma once

@@ -7,6 +7,7 @@
 #include "allocator/record/recorder.h"
 #include "install.h"
 #include "late_python.h"
+#include "open_trace.h"
 #include "preload/device/driver_recording.h"
 #include "preload/hooks/segment_hooks.h"
 #include "preload/peakline_api.h"

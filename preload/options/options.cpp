@@ -41,6 +41,10 @@ void read_start_folder(Options* options) {
 
 }  // namespace
 
+bool is_switched_on(const char* option) {
+    return option[0] != '\0' && strcmp(option, "0") != 0;
+}
+
 void read_options(Options* options) {
     struct Row {
         const char* name;

@@ -31,6 +31,9 @@ struct Options {
     char max_value_reads[24] = "";     // PEAKLINE_MAX_VALUE_READS: 0 is no limit
 };
 
+// Whether an option that is on or off is on: neither empty nor 0.
+bool is_switched_on(const char* option);
+
 // Reads the environment and the start folder. A value that is too long is ignored, with a line on
 // stderr.
 void read_options(Options* options);
