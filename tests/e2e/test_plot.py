@@ -18,6 +18,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 import peakline._report as engine  # noqa: E402
 from peakline.base.sizes import size_of  # noqa: E402
+from peakline.launch.host_memory import HostMemory, Process, Sample  # noqa: E402
 from peakline.pages import plots  # noqa: E402
 from peakline.pages.categories import category_colours, stacking_order  # noqa: E402
 from peakline.pages.data import read_page  # noqa: E402
@@ -71,6 +72,14 @@ def test_the_bars_are_those_of_the_table(run: Run) -> None:
     assert shown == [size_of(row["bytes"]) for row in rows]
 
 
+def host_table(folder: Path) -> Path:
+    host = HostMemory()
+    samples = [Sample(1.0, 1 << 30, 0), Sample(2.0, 2 << 30, 0)]
+    host.processes[7, ""] = Process(7, "python $train.py", samples)
+    host.write(folder / "host.csv")
+    return folder / "host.csv"
+
+
 @pytest.mark.parametrize(
     ("kind", "form"),
     [
@@ -83,6 +92,7 @@ def test_the_bars_are_those_of_the_table(run: Run) -> None:
         ("compare", "svg"),
         ("plan", "svg"),
         ("card", "svg"),
+        ("host", "svg"),
     ],
 )
 def test_every_kind_is_a_file_of_its_format(
@@ -90,6 +100,8 @@ def test_every_kind_is_a_file_of_its_format(
 ) -> None:
     output = tmp_path / f"figure.{form}"
     files = [str(run.trace)] * (2 if kind in ("ranks", "compare") else 1)
+    if kind == "host":
+        files = [str(host_table(tmp_path))]
     made = lab.peakline("plot", "--kind", kind, *files, "-o", str(output), "--title", "A title")
     assert made.returncode == 0, made.stderr
     assert made.stdout == f"Wrote {output}\n"
@@ -164,6 +176,8 @@ def test_bad_use_says_what_to_do(lab: Lab, run: Run, tmp_path: Path) -> None:
     assert "must end with .png, .svg, .pdf" in refused(trace, "-o", str(tmp_path / "a.jpg"))
     assert "--kind ranks and compare draw several" in refused(trace, trace)
     assert "give two FILEs or more" in refused("--kind", "compare", trace)
+    assert "--kind host draws the table of peakline run --host" in refused("--kind", "host")
+    assert "line 1 is not of a table that" in refused("--kind", "host", trace)
 
 
 def test_colours_and_order_are_those_of_the_page(run: Run) -> None:

@@ -12,7 +12,8 @@ from peakline.base.files import replacing, trace_stem
 from peakline.base.next_commands import suggest_for
 from peakline.base.output import write_lines
 from peakline.commands.shared import report_options
-from peakline.commands.shared.folders import ALL, HEAVIEST
+from peakline.commands.shared.folders import ALL, HEAVIEST, WHOLE
+from peakline.launch.host_memory import read_table
 from peakline.recording.plans import frontier_of_file
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from peakline.pages.step_levels import StepLevels
 
 NAME = "plot"
-HELP = "Draw memory, growth, a plan or ranks as PNG, SVG or PDF."
+HELP = "Draw memory, growth, a plan, ranks or the host as PNG, SVG or PDF."
 EXAMPLES = (
     "peakline plot train.peak -o memory.pdf\n"
     "peakline plot --kind lines train.peak -o lines.svg\n"
@@ -30,10 +31,12 @@ EXAMPLES = (
     "peakline plot --kind plan --budget 24GiB train.peak -o plan.svg\n"
     "peakline plot --kind card train.peak -o card.png\n"
     "peakline plot --kind ranks rank*.peak -o ranks.png\n"
-    "peakline plot --kind compare before.peak after.peak -o compare.png"
+    "peakline plot --kind compare before.peak after.peak -o compare.png\n"
+    "peakline plot --kind host host.csv -o host.png"
 )
-KINDS = ("timeline", "lines", "growth", "phases", "modules", "plan", "ranks", "compare", "card")
 _OF_SEVERAL = ("ranks", "compare")
+_HOST = "host"  # of a table that `peakline run --host` wrote
+KINDS = ("timeline", "lines", "growth", "phases", "modules", "plan", *_OF_SEVERAL, "card", _HOST)
 FORMATS = (".png", ".svg", ".pdf")
 
 _WIDTH_INCHES = 7.0
@@ -45,7 +48,7 @@ _DOTS_PER_INCH = 200
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     report_options.add_files(parser)
-    parser.set_defaults(folder_gives=lambda args: ALL if args.kind in _OF_SEVERAL else HEAVIEST)
+    parser.set_defaults(folder_gives=_folder_gives)
     parser.add_argument(
         "--kind", choices=KINDS, default="timeline", help="Draw this (default: timeline)"
     )
@@ -54,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         metavar="FILE",
         help="Write this file; its ending selects the format: .png, .svg or .pdf"
-        " (default: FILE.KIND.png)",
+        " (default: FILE.KIND.png; of host: FILE.png)",
     )
     parser.add_argument("-f", "--force", action="store_true", help="Replace an existing file")
     parser.add_argument(
@@ -71,16 +74,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="With --kind plan: mark this budget for torch's blocks (24GiB), and the set for it",
     )
     parser.add_argument("--title", default="", metavar="TEXT", help="Write TEXT above the figure")
-    report_options.add_top(parser, "bars", 12)
+    report_options.add_top(parser, "bars or processes", 12)
     report_options.add_device(parser)
     report_options.add_measure(parser)
 
 
+def _folder_gives(args: argparse.Namespace) -> str:
+    if args.kind == _HOST:
+        return WHOLE
+    return ALL if args.kind in _OF_SEVERAL else HEAVIEST
+
+
 def run(args: argparse.Namespace) -> int:
     """Write the figure."""
+    if not args.files or (args.kind == _HOST and Path(args.files[0]).is_dir()):
+        raise CommandError("--kind host draws the table of peakline run --host FILE: name it")
     if len(args.files) > 1 and args.kind not in _OF_SEVERAL:
         raise CommandError(
-            f"--kind {args.kind} draws one trace; --kind ranks and compare draw several"
+            f"--kind {args.kind} draws one FILE; --kind ranks and compare draw several"
         )
     if len(args.files) < 2 and args.kind == "compare":
         raise CommandError("--kind compare lays runs over each other: give two FILEs or more")
@@ -95,7 +106,8 @@ def run(args: argparse.Namespace) -> int:
     report_engine()
     _write(args, output)
     write_lines(f"Wrote {output}")
-    suggest_for(args.files[0], "html")
+    if args.kind != _HOST:
+        suggest_for(args.files[0], "html")
     return 0
 
 
@@ -151,9 +163,14 @@ def _draw(axes: Axes, args: argparse.Namespace) -> int:
     """Draw the requested figure; returns the number of bars."""
     from peakline.pages import plots
     from peakline.pages.data import read_page
+    from peakline.pages.host_plot import draw_host
 
     options = _options_of(args)
     top = 12 if args.top is None else args.top or 10_000
+    if args.kind == _HOST:
+        table = read_table(Path(args.files[0]))
+        draw_host(axes, table, top)
+        return min(top, len(table.processes))
     if args.kind == "ranks":
         traces = [(path, _open(path)) for path in args.files]
         pages = [(_rank_name(path, one), read_page(one, **options)) for path, one in traces]
@@ -208,6 +225,8 @@ def _rank_name(path: str, trace: Trace) -> str:
 
 
 def _beside(path: str, kind: str) -> Path:
+    if kind == _HOST:
+        return Path(path).with_suffix(".png")
     return Path(path).with_name(f"{trace_stem(path)}.{kind}.png")
 
 

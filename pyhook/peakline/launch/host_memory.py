@@ -7,6 +7,7 @@ processes share count in each of them.
 from __future__ import annotations
 
 import csv
+import math
 import os
 import threading
 import time
@@ -14,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from peakline.base.engine import CommandError
 from peakline.base.output import printable
 from peakline.base.processes import command_of, descendants, script_of
 from peakline.base.sizes import size_of
@@ -27,7 +29,8 @@ _LIMITS = (
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
 )
-_COLUMNS = ("seconds", "pid", "command", "resident_bytes", "shared_bytes")
+_MOST_BYTES = 1 << 50  # of a process in a table, so that sums stay exact
+_COLUMNS = ("seconds", "pid", "command", "resident_bytes", "shared_bytes", "limit_bytes")
 
 
 @dataclass(frozen=True)
@@ -80,17 +83,20 @@ class HostMemory:
     def write(self, path: Path) -> None:
         """Write a table of all samples, one row for each process and moment, as CSV.
 
+        Every row has the limit of the container, if there is one.
+
         Raises:
             OSError: the file cannot be written.
         """
         rows = [(one.seconds, process, one) for process, one in self._samples()]
+        limit = limit_of_container()
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("w", newline="", encoding="utf-8") as file:
             table = csv.writer(file)
             table.writerow(_COLUMNS)
             for seconds, process, one in sorted(rows, key=lambda row: row[0]):
                 values = (process.pid, printable(process.command), one.resident, one.shared)
-                table.writerow((f"{seconds:.3f}", *values))
+                table.writerow((f"{seconds:.3f}", *values, limit or ""))
 
     def who_grew(self) -> str:
         """Return which process grew most at its end, and what all held then; '' if unknown."""
@@ -139,6 +145,49 @@ class HostMemory:
                 self.processes[key] = Process(pid, _command_of(pid))
             sample = Sample(seconds, int(resident) * _PAGE, int(shared) * _PAGE)
             self.processes[key].samples.append(sample)
+
+
+@dataclass(frozen=True)
+class HostTable:
+    """The table of a run: its processes, and the limit of its container."""
+
+    processes: list[Process]
+    limit: int | None
+
+
+def read_table(path: Path) -> HostTable:
+    """Read the table that HostMemory.write() wrote.
+
+    Raises:
+        OSError: the file cannot be read.
+        CommandError: it is no such table.
+    """
+    processes: dict[tuple[int, str], Process] = {}
+    limit = None
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = csv.DictReader(file, strict=True)
+        try:
+            for row in rows:
+                key = int(row["pid"]), row["command"]
+                processes.setdefault(key, Process(*key)).samples.append(_sample_of(row))
+                limit = int(row["limit_bytes"] or 0) or None
+        except (ValueError, KeyError, TypeError, csv.Error) as error:
+            line = max(1, rows.line_num)
+            raise CommandError(
+                f"{path}: line {line} is not of a table that peakline run --host FILE wrote"
+            ) from error
+    if not processes:
+        raise CommandError(f"{path} has no samples: the run was shorter than a second")
+    for one in processes.values():
+        one.samples.sort(key=lambda sample: sample.seconds)
+    return HostTable(list(processes.values()), limit)
+
+
+def _sample_of(row: dict[str, str]) -> Sample:
+    one = Sample(float(row["seconds"]), int(row["resident_bytes"]), int(row["shared_bytes"]))
+    if not (0 <= one.seconds < math.inf and 0 < one.resident < _MOST_BYTES):
+        raise ValueError
+    return one
 
 
 def limit_of_container() -> int | None:

@@ -62,16 +62,18 @@ def draw_timeline(axes: Axes, page: PageData, *, by_events: bool = False) -> Non
     # a single moment has equal edges
     axes.set_xlim(edges[0], end if end > edges[0] else edges[0] + 1)
     axes.set_xlabel("events" if by_events else "seconds")
-    _set_bytes(axes, peak, "y")
+    set_bytes(axes, peak, "y")
     axes.set_ylim(0, peak * 1.12)
-    _legend_from_above(axes)
+    legend_from_above(axes)
     axes.set_title(answer_of(page.names), loc="left")
 
 
 def answer_of(names: dict[str, Any]) -> str:
     """Return the answer of a run as a title: "12.62 GB at the peak, step 1 backward"."""
     place = step_and_phase(names)
-    return _name(f"{size_of(names['peak']['bytes'])} at the peak" + (f", {place}" if place else ""))
+    return plain_name(
+        f"{size_of(names['peak']['bytes'])} at the peak" + (f", {place}" if place else "")
+    )
 
 
 def draw_growth(axes: Axes, page: PageData) -> None:
@@ -89,11 +91,11 @@ def draw_growth(axes: Axes, page: PageData) -> None:
     count = float(steps[last] - steps[first])
     one = "second" if by_time else growth["one"]
     rate = f", {size_of(round(gained / count))} per {one}" if count else ""
-    axes.set_title(_name(f"{size} after the first {growth['one']}{rate}"), loc="left")
+    axes.set_title(plain_name(f"{size} after the first {growth['one']}{rate}"), loc="left")
     axes.set_xlabel("seconds" if by_time else f"{growth['many']} done")
     if not by_time:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    _set_bytes(axes, int(levels.max()), "y")
+    set_bytes(axes, int(levels.max()), "y")
     axes.set_ylim(0, int(levels.max()) * 1.12)
 
 
@@ -112,7 +114,7 @@ def draw_plan(axes: Axes, plan: dict[str, Any]) -> None:
         drawstyle="steps-post",
     )
     most = max(plan["now_bytes"], plan["budget_bytes"], *(point["bytes"] for point in points))
-    axes.set_title(_name(f"{size_of(plan['now_bytes'])} now"), loc="left")
+    axes.set_title(plain_name(f"{size_of(plan['now_bytes'])} now"), loc="left")
     if plan["budget_bytes"]:
         title = f"No set of layers has a peak of {size_of(plan['budget_bytes'])}"
         axes.axhline(plan["budget_bytes"], color="0.4", linestyle="--", linewidth=1)
@@ -130,12 +132,12 @@ def draw_plan(axes: Axes, plan: dict[str, Any]) -> None:
             title = f"{count} for a peak of {size_of(chosen['bytes'])}"
             place = chosen["cost"] * 100 if is_known else len(chosen["layers"])
             axes.plot(place, chosen["bytes"], "o", markersize=9, color=colour, label="chosen")
-        axes.set_title(_name(title), loc="left")
+        axes.set_title(plain_name(title), loc="left")
     axes.set_xlabel(
         "% of the step's FLOPs made again" if is_known else "number of checkpointed layers"
     )
     axes.set_xlim(left=0)
-    _set_bytes(axes, most, "y")
+    set_bytes(axes, most, "y")
     axes.set_ylim(0, most * 1.12)
 
 
@@ -148,7 +150,7 @@ def draw_runs(axes: Axes, runs: Sequence[tuple[str, StepLevels]]) -> None:
     for i, (name, one) in enumerate(runs):
         at, peaks = _line_of(one, slots)
         most = max(most, *one.data["peaks"])
-        axes.plot(at, peaks, color=colours[i % len(colours)], label=_name(name), linewidth=1.2)
+        axes.plot(at, peaks, color=colours[i % len(colours)], label=plain_name(name), linewidth=1.2)
     one = levels[0].data["one"]
     names = ["before", *(str(slot) for slot in slots[1:-1]), "after"]
     axes.set_xlim(0, len(slots))
@@ -157,7 +159,7 @@ def draw_runs(axes: Axes, runs: Sequence[tuple[str, StepLevels]]) -> None:
         FuncFormatter(lambda x, _: names[int(x)] if 0 <= x < len(names) else "")
     )
     axes.set_xlabel("part of the run" if one == "part" else one)
-    _set_bytes(axes, most, "y")
+    set_bytes(axes, most, "y")
     axes.set_ylim(0, most * 1.12)
     axes.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
     axes.set_title(_widest_gap(runs) if len(runs) == 2 else "", loc="left")
@@ -200,7 +202,7 @@ def _widest_gap(runs: Sequence[tuple[str, StepLevels]]) -> str:
     was, now = before.rows(where[0], "line"), after.rows(where[1], "line")
     rows = {key: now.get(key, 0) - was.get(key, 0) for key in {*was, *now}}
     key = max(rows, key=lambda one: (abs(rows[one]), one))
-    return _name(f"{signed(widest)} in {name}; {signed(rows[key])} at {_short(key)}")
+    return plain_name(f"{signed(widest)} in {name}; {signed(rows[key])} at {short_name(key)}")
 
 
 def _columns(
@@ -226,7 +228,7 @@ def _columns(
 def draw_lines(axes: Axes, page: PageData, top: int) -> None:
     """Draw the lines that hold most at the peak, each split by category."""
     rows = page.names["peak"]["lines"][:top]
-    labels = [_short(str(page.names["lines"][row["line"]]["key"])) for row in rows]
+    labels = [short_name(str(page.names["lines"][row["line"]]["key"])) for row in rows]
     _draw_bars(axes, labels, [row["categories"] for row in rows], page.names["categories"])
     axes.set_title(answer_of(page.names), loc="left")
 
@@ -237,7 +239,7 @@ def draw_modules(axes: Axes, table: dict[str, Any], top: int) -> None:
     colour = category_colours()["parameter"]
     positions = np.arange(len(rows))
     axes.barh(positions, [row["bytes"] for row in rows], color=colour)
-    _label_bars(axes, [_short(row["key"]) for row in rows], [row["bytes"] for row in rows])
+    _label_bars(axes, [short_name(row["key"]) for row in rows], [row["bytes"] for row in rows])
 
 
 def draw_phases(axes: Axes, phases: dict[str, Any]) -> None:
@@ -251,12 +253,12 @@ def draw_phases(axes: Axes, phases: dict[str, Any]) -> None:
         steps = [one["step"] for one in numbered]
         peaks = [one["peak_bytes"] for one in numbered]
         most = max(most, *peaks)
-        axes.plot(steps, peaks, marker="o", markersize=3, label=_name(name))
+        axes.plot(steps, peaks, marker="o", markersize=3, label=plain_name(name))
     axes.set_xlabel("step")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    _set_bytes(axes, most, "y")
+    set_bytes(axes, most, "y")
     axes.set_ylim(0, most * 1.12)
-    _legend_from_above(axes)
+    legend_from_above(axes)
 
 
 def draw_ranks(axes: Axes, pages: Sequence[tuple[str, PageData]]) -> None:
@@ -269,7 +271,7 @@ def draw_ranks(axes: Axes, pages: Sequence[tuple[str, PageData]]) -> None:
     _draw_bars(axes, [name for name, _ in pages], splits, categories)
     name, most = max(pages, key=lambda one: int(one[1].names["peak"]["bytes"]))
     title = f"At most {size_of(most.names['peak']['bytes'])}, in {name}"
-    axes.set_title(_name(title), loc="left")
+    axes.set_title(plain_name(title), loc="left")
 
 
 def _draw_bars(
@@ -287,7 +289,7 @@ def _draw_bars(
             axes.barh(positions, widths, left=left, color=colour, label=categories[i])
         left += widths
     _label_bars(axes, labels, sums)
-    _legend_from_above(axes)
+    legend_from_above(axes)
 
 
 def _label_bars(axes: Axes, labels: list[str], sums: list[int]) -> None:
@@ -297,10 +299,10 @@ def _label_bars(axes: Axes, labels: list[str], sums: list[int]) -> None:
     axes.set_yticks(np.arange(len(labels)), labels)
     axes.invert_yaxis()
     axes.set_xlim(0, most * 1.18)
-    _set_bytes(axes, most, "x")
+    set_bytes(axes, most, "x")
 
 
-def _set_bytes(axes: Axes, most: int, which: str) -> None:
+def set_bytes(axes: Axes, most: int, which: str) -> None:
     """Set ticks at round numbers in the unit of the largest value."""
     power = min(len(_UNITS) - 1, max(0, (max(most, 1).bit_length() - 1) // 10))
     unit = 1024**power
@@ -312,7 +314,7 @@ def _set_bytes(axes: Axes, most: int, which: str) -> None:
     )
 
 
-def _legend_from_above(axes: Axes) -> None:
+def legend_from_above(axes: Axes) -> None:
     """Draw a legend in the order of the areas, from above."""
     handles, labels = axes.get_legend_handles_labels()
     if handles:
@@ -325,14 +327,14 @@ def _legend_from_above(axes: Axes) -> None:
         )
 
 
-def _name(text: str) -> str:
+def plain_name(text: str) -> str:
     """Return a name as text without matplotlib markup."""
     return printable(text, instead=" ").replace("$", r"\$")
 
 
-def _short(key: str) -> str:
+def short_name(key: str, longest: int = _LONGEST_LABEL) -> str:
     """Return a line as file:number (function), without its folders."""
     path, space, function = key.partition(" (")
     text = f"{path.rpartition('/')[2]}{space}{function}" if "/" in path else key
-    text = _name(text)
-    return text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 3]}..."
+    text = plain_name(text)
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
