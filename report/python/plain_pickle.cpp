@@ -14,59 +14,12 @@
 #include <vector>
 
 #include "engine_call.h"
+#include "plain_values.h"
 
 namespace peakline::report::python {
 namespace {
 
-// The reason to refuse a file, in words for the user.
-struct Refused {
-    std::string why;
-};
-constexpr const char* kBadData = "not a pickle, or cut off";
-constexpr uint64_t kMostIntBytes = 16;     // a snapshot's counters have 8
-constexpr long long kMostKey = 1LL << 60;  // numbers up to here are their own hashes
 constexpr uint64_t kStepsBetweenSignals = 1 << 16;
-
-// A reference that is held.
-class Held {
-public:
-    explicit Held(PyObject* object = nullptr) : object_(object) {}
-    Held(Held&& other) noexcept : object_(other.object_) { other.object_ = nullptr; }
-    Held& operator=(Held&& other) noexcept {
-        std::swap(object_, other.object_);
-        return *this;
-    }
-    Held(const Held&) = delete;
-    Held& operator=(const Held&) = delete;
-    ~Held() { Py_XDECREF(object_); }
-    PyObject* get() const { return object_; }
-    PyObject* release() {
-        PyObject* object = object_;
-        object_ = nullptr;
-        return object;
-    }
-
-private:
-    PyObject* object_;
-};
-
-[[noreturn]] void refuse_bad_data() {
-    throw Refused{kBadData};
-}
-
-// Takes a new reference; an exception from Python ends the work.
-Held made(PyObject* object) {
-    if (object == nullptr) {
-        throw PythonRaised();
-    }
-    return Held(object);
-}
-
-void check(int result) {
-    if (result != 0) {
-        throw PythonRaised();
-    }
-}
 
 class Machine {
 public:
@@ -171,24 +124,24 @@ private:
             case 'M':
                 return push_new(PyLong_FromUnsignedLong(number(2))), true;
             case 0x8a:
-                return push_long(number(1)), true;
+                return push_integer(number(1)), true;
             case 0x8b:
-                return push_long(number(4)), true;
+                return push_integer(number(4)), true;
             case 'G':
                 return push_new(PyFloat_FromDouble(real())), true;
             case 0x8c:
-                return push_text(number(1)), true;
+                return push(text_of(take(number(1)))), true;
             case 'X':
-                return push_text(number(4)), true;
+                return push(text_of(take(number(4)))), true;
             case 0x8d:
-                return push_text(number(8)), true;
+                return push(text_of(take(number(8)))), true;
             case 'C':
-                return push_bytes(number(1)), true;
+                return push(bytes_of(take(number(1)))), true;
             case 'B':
-                return push_bytes(number(4)), true;
+                return push(bytes_of(take(number(4)))), true;
             case 0x8e:
             case 0x96:
-                return push_bytes(number(8)), true;
+                return push(bytes_of(take(number(8)))), true;
             default:
                 return false;
         }
@@ -200,42 +153,12 @@ private:
         }
         return std::bit_cast<double>(bits);
     }
-    void push_long(uint64_t bytes) {
-        if (bytes > kMostIntBytes) {
+    void push_integer(uint64_t bytes) {
+        if (bytes > kMostIntegerBytes) {
             throw Refused{"the file has an integer of " + std::to_string(bytes) +
                           " bytes: no snapshot has such a one"};
         }
-        const std::string_view text = take(bytes);
-        const bool is_negative = !text.empty() && (text.back() & 0x80) != 0;
-        unsigned char all[kMostIntBytes];
-        std::memset(all, is_negative ? 0xff : 0, sizeof(all));
-        std::memcpy(all, text.data(), text.size());
-        uint64_t low = 0;
-        int64_t high = 0;
-        std::memcpy(&low, all, 8);
-        std::memcpy(&high, all + 8, 8);
-        if (bytes <= 8) {
-            return push_new(PyLong_FromLongLong(static_cast<int64_t>(low)));
-        }
-        const Held upper = made(PyLong_FromLongLong(high));
-        const Held lower = made(PyLong_FromUnsignedLongLong(low));
-        const Held shift = made(PyLong_FromLong(64));
-        const Held shifted = made(PyNumber_Lshift(upper.get(), shift.get()));
-        push_new(PyNumber_Or(shifted.get(), lower.get()));
-    }
-    void push_text(uint64_t bytes) {
-        const std::string_view text = take(bytes);
-        PyObject* object = PyUnicode_DecodeUTF8(
-            text.data(), static_cast<Py_ssize_t>(text.size()), "surrogatepass");
-        if (object == nullptr && PyErr_ExceptionMatches(PyExc_UnicodeError) != 0) {
-            PyErr_Clear();
-            refuse_bad_data();
-        }
-        push_new(object);
-    }
-    void push_bytes(uint64_t bytes) {
-        const std::string_view found = take(bytes);
-        push_new(PyBytes_FromStringAndSize(found.data(), static_cast<Py_ssize_t>(found.size())));
+        push(integer_of(take(bytes)));
     }
 
     // ---- containers ---------------------------------------------------------------------------
@@ -253,7 +176,7 @@ private:
             case '(':
                 return marks_.push_back(stack_.size()), true;
             case 't':
-                return push_tuple(pop_since_mark()), true;
+                return push(tuple_of(pop_since_mark())), true;
             case 0x85:
             case 0x86:
             case 0x87:
@@ -281,19 +204,12 @@ private:
         }
         return value;
     }
-    void push_tuple(std::vector<Held> items) {
-        Held tuple = made(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
-        for (size_t i = 0; i < items.size(); ++i) {
-            check(PyTuple_SetItem(tuple.get(), static_cast<Py_ssize_t>(i), items[i].release()));
-        }
-        push(std::move(tuple));
-    }
     void push_last(size_t count) {
         if (above_mark() < count) {
             refuse_bad_data();
         }
         marks_.push_back(stack_.size() - count);
-        push_tuple(pop_since_mark());
+        push(tuple_of(pop_since_mark()));
     }
     void append() {
         const Held value = pop();
@@ -306,27 +222,10 @@ private:
             check(PyList_Append(list, one.get()));
         }
     }
-    // Accepts a key of a dictionary or a set only if its hash takes no time and collides with no
-    // other.
-    static PyObject* key(const Held& value) {
-        PyObject* object = value.get();
-        if (PyUnicode_CheckExact(object)) {
-            return object;
-        }
-        if (PyLong_CheckExact(object)) {
-            int overflow = 0;
-            const long long number = PyLong_AsLongLongAndOverflow(object, &overflow);
-            if (overflow == 0 && -kMostKey < number && number < kMostKey) {
-                return object;
-            }
-        }
-        throw Refused{
-            "the file has a dictionary with keys that are neither texts nor small numbers"};
-    }
     void set_item() {
         const Held value = pop();
         const Held of = pop();
-        check(PyDict_SetItem(last_of(PyDict_Type), key(of), value.get()));
+        check(PyDict_SetItem(last_of(PyDict_Type), key_of(of), value.get()));
     }
     void set_since_mark() {
         const std::vector<Held> items = pop_since_mark();
@@ -335,12 +234,12 @@ private:
             refuse_bad_data();
         }
         for (size_t i = 0; i < items.size(); i += 2) {
-            check(PyDict_SetItem(dictionary, key(items[i]), items[i + 1].get()));
+            check(PyDict_SetItem(dictionary, key_of(items[i]), items[i + 1].get()));
         }
     }
     static void add_to(const std::vector<Held>& items, PyObject* set) {
         for (const Held& one : items) {
-            check(PySet_Add(set, key(one)));
+            check(PySet_Add(set, key_of(one)));
         }
     }
     void add_since_mark() {
@@ -419,14 +318,7 @@ private:
     void push_name_on_stack() {
         const Held name = pop();
         const Held module = pop();
-        push_named(text_of(module), text_of(name));
-    }
-    static std::string text_of(const Held& value) {
-        if (!PyUnicode_CheckExact(value.get())) {
-            refuse_bad_data();
-        }
-        const Held bytes = made(PyUnicode_AsEncodedString(value.get(), "utf-8", "replace"));
-        return PyBytes_AsString(bytes.get());
+        push_named(utf8_of(module), utf8_of(name));
     }
     // Protocols before 3 use Python 2's name of the builtins module.
     void push_named(const std::string& module, const std::string& name) {
