@@ -2,12 +2,12 @@
 // results; contains no logic.
 #include <cerrno>
 #include <cstdint>
-#include <vector>
 
 #include "module_adoption.h"
 #include "module_constants.h"
 #include "module_files.h"
 #include "module_gradients.h"
+#include "module_objects.h"
 #include "module_python.h"
 #include "module_threads.h"
 #include "preload/peakline_api.h"
@@ -18,15 +18,27 @@ namespace {
 using peakline::pyhook::add_constants;
 using peakline::pyhook::adopt;
 using peakline::pyhook::await_frame;
+using peakline::pyhook::define_tensor;
 using peakline::pyhook::follow_gradients;
 using peakline::pyhook::gradient_of;
 using peakline::pyhook::hold;
 using peakline::pyhook::is_frame_returning;
+using peakline::pyhook::knows_instance;
+using peakline::pyhook::learn_finalizer;
+using peakline::pyhook::name_instance;
 using peakline::pyhook::note;
+using peakline::pyhook::own_instance;
 using peakline::pyhook::read_file;
 using peakline::pyhook::remember_lines;
 using peakline::pyhook::report_gradients;
+using peakline::pyhook::report_inputs;
+using peakline::pyhook::report_tensors;
 using peakline::pyhook::say;
+using peakline::pyhook::tensor_type;
+using peakline::pyhook::watch;
+using peakline::pyhook::watch_class;
+using peakline::pyhook::watch_methods;
+using peakline::pyhook::watched;
 
 PyObject* g_recorder_error = nullptr;
 
@@ -184,145 +196,6 @@ PyObject* device_bytes(PyObject*, PyObject* arguments) {
 
 PyObject* take_peak_bytes(PyObject*, PyObject*) {
     return PyLong_FromUnsignedLongLong(peakline_take_peak_bytes());
-}
-
-// ---- objects of the program: for torch_objects/ -----------------------------------------------
-
-uint64_t address_of(PyObject* object) {
-    return reinterpret_cast<uint64_t>(object);
-}
-
-PyObject* watch_methods(PyObject*, PyObject* codes) {
-    uint64_t addresses[kPeaklineMaxWatched];
-    const Py_ssize_t count = PyTuple_Size(codes);  // -1 with an error; never for METH_VARARGS
-    if (count < 0 || static_cast<size_t>(count) > kPeaklineMaxWatched) {
-        PyErr_SetString(PyExc_ValueError, "so many methods cannot be watched");
-        return nullptr;
-    }
-    for (Py_ssize_t i = 0; i < count; ++i) {
-        addresses[i] = address_of(PyTuple_GetItem(codes, i));
-    }
-    peakline_watch_methods(addresses, static_cast<size_t>(count));
-    Py_RETURN_NONE;
-}
-
-PyObject* own_instance(PyObject*, PyObject*) {
-    return PyLong_FromUnsignedLongLong(peakline_own_instance());
-}
-
-PyObject* name_instance(PyObject*, PyObject* arguments) {
-    PyObject* object = nullptr;
-    const char* class_name = nullptr;
-    const char* root = nullptr;
-    const char* path = nullptr;
-    if (!PyArg_ParseTuple(arguments, "Oszz", &object, &class_name, &root, &path)) {
-        return nullptr;
-    }
-    return PyLong_FromUnsignedLong(
-        peakline_name_instance(address_of(object), class_name, root, path));
-}
-
-PyObject* knows_instance(PyObject*, PyObject* object) {
-    return PyBool_FromLong(peakline_knows_instance(address_of(object)));
-}
-
-// Takes a class with a Python __del__.
-PyObject* learn_finalizer(PyObject*, PyObject* kind) {
-    if (PyType_Check(kind) == 0) {
-        PyErr_SetString(PyExc_TypeError, "a class is wanted");
-        return nullptr;
-    }
-    void* const finalizer = PyType_GetSlot(reinterpret_cast<PyTypeObject*>(kind), Py_tp_finalize);
-    return PyBool_FromLong(
-        peakline_learn_finalizer(address_of(kind), reinterpret_cast<uint64_t>(finalizer)));
-}
-
-PyObject* watch_class(PyObject*, PyObject* kind) {
-    return PyBool_FromLong(PyType_Check(kind) != 0 && peakline_watch_class(address_of(kind)) != 0);
-}
-
-PyObject* watch(PyObject*, PyObject* object) {
-    // An object is finalised only once: if it survived that, its death is undetectable.
-    const bool is_finalized = PyObject_GC_IsFinalized(object) != 0;
-    return PyLong_FromUnsignedLongLong(is_finalized ? 0
-                                                    : peakline_watch_object(address_of(object)));
-}
-
-PyObject* watched(PyObject*, PyObject* arguments) {
-    unsigned long long address = 0;
-    unsigned long long number = 0;
-    if (!PyArg_ParseTuple(arguments, "KK", &address, &number)) {
-        return nullptr;
-    }
-    if (peakline_is_object_alive(address, number) == 0) {
-        Py_RETURN_NONE;
-    }
-    return Py_NewRef(reinterpret_cast<PyObject*>(address));
-}
-
-PyObject* define_tensor(PyObject*, PyObject* arguments) {
-    unsigned kind = 0;
-    const char* name = nullptr;
-    const char* detail = nullptr;
-    unsigned instance = 0;
-    if (!PyArg_ParseTuple(arguments, "IszI", &kind, &name, &detail, &instance)) {
-        return nullptr;
-    }
-    return PyLong_FromUnsignedLong(peakline_define_tensor(kind, name, detail, instance));
-}
-
-bool read_reported(PyObject* list, std::vector<PeaklineReportedTensor>* reported) {
-    const Py_ssize_t size = PyList_Size(list);
-    const auto id = [list](Py_ssize_t at) {
-        return static_cast<uint32_t>(PyLong_AsUnsignedLong(PyList_GetItem(list, at)));
-    };
-    for (Py_ssize_t i = 0; i + 2 < size && PyErr_Occurred() == nullptr; i += 3) {
-        reported->push_back(
-            {PyLong_AsUnsignedLongLong(PyList_GetItem(list, i)), id(i + 1), id(i + 2)});
-    }
-    return PyErr_Occurred() == nullptr;
-}
-
-// (object, torch.Tensor): returns 0 also for objects that only imitate tensors.
-PyObject* tensor_type(PyObject*, PyObject* arguments) {
-    PyObject* object = nullptr;
-    PyObject* tensor_class = nullptr;
-    if (!PyArg_ParseTuple(arguments, "OO!", &object, &PyType_Type, &tensor_class)) {
-        return nullptr;
-    }
-    const bool is_tensor =
-        PyType_IsSubtype(Py_TYPE(object), reinterpret_cast<PyTypeObject*>(tensor_class)) != 0;
-    return PyLong_FromUnsignedLong(is_tensor ? peakline_tensor_type(address_of(object)) : 0);
-}
-
-// (kind, [address, tensor, type, address, tensor, type, ...])
-PyObject* report_tensors(PyObject*, PyObject* arguments) {
-    unsigned kind = 0;
-    PyObject* list = nullptr;
-    std::vector<PeaklineReportedTensor> reported;
-    if (!PyArg_ParseTuple(arguments, "IO!", &kind, &PyList_Type, &list) ||
-        !read_reported(list, &reported)) {
-        return nullptr;
-    }
-    return PyLong_FromSize_t(peakline_report_tensors(kind, reported.data(), reported.size()));
-}
-
-// (instance, [address, ...])
-PyObject* report_inputs(PyObject*, PyObject* arguments) {
-    unsigned instance = 0;
-    PyObject* list = nullptr;
-    if (!PyArg_ParseTuple(arguments, "IO!", &instance, &PyList_Type, &list)) {
-        return nullptr;
-    }
-    std::vector<uint64_t> addresses;
-    for (Py_ssize_t i = 0; i < PyList_Size(list); ++i) {
-        addresses.push_back(PyLong_AsUnsignedLongLong(PyList_GetItem(list, i)));
-    }
-    if (PyErr_Occurred() != nullptr) {
-        return nullptr;
-    }
-    peakline_report_inputs(instance, addresses.data(), addresses.size());
-    Py_RETURN_NONE;
 }
 
 PyObject* safe_point(PyObject*, PyObject* reason) {
