@@ -10,10 +10,6 @@ namespace {
 
 using format::MarkKind;
 
-bool is_training(Phase phase) {
-    return phase == Phase::kForward || phase == Phase::kBackward || phase == Phase::kOptimizer;
-}
-
 }  // namespace
 
 PhaseFollower::Track& PhaseFollower::track_at(uint32_t thread) {
@@ -45,138 +41,6 @@ PhaseFollower::Track& PhaseFollower::engine_track(uint32_t thread) {
     return current_ != nullptr ? *current_ : track_at(thread);
 }
 
-void PhaseFollower::open_phase(Track& track, Open open, EventTime at) {
-    const bool is_outermost = track.open.empty();
-    if (is_outermost) {
-        if (open.phase == Phase::kBackward) {
-            track.run.make_forward(phases_, track.has_graph);
-            track.has_graph = false;
-        }
-        track.before_engine.clear();
-        steps_.on_phase(open.phase, at);
-    }
-    PhaseInterval& interval = phases_.emplace_back();
-    interval.phase = open.phase;
-    interval.name = phase_name(open.phase);
-    interval.thread = track.thread;
-    interval.parent = is_outermost ? kNoInterval : track.open.back().interval;
-    interval.depth = static_cast<uint32_t>(track.open.size());
-    interval.begin_event = at.event;
-    interval.begin_tick = at.tick;
-    open.interval = static_cast<uint32_t>(phases_.size() - 1);
-    open.window = meter_.open(at.tick);
-    if (open.source == Source::kScope) {
-        track.scopes[open.scope_name].push_back(track.open.size());
-    }
-    track.open.push_back(open);
-    track.top_phase = open.phase;
-    track.training_phase_count += is_training(open.phase) ? 1 : 0;
-}
-
-// Ends the innermost interval and returns its index.
-uint32_t PhaseFollower::close_interval(Track& track, EventTime at) {
-    const Open closed = track.open.back();
-    track.open.pop_back();
-    if (closed.source == Source::kScope) {
-        track.scopes[closed.scope_name].pop_back();
-    }
-    PhaseInterval& interval = phases_[closed.interval];
-    interval.end_event = at.event;
-    interval.end_tick = at.tick;
-    interval.uses = meter_.close(closed.window);
-    track.top_phase = track.open.empty() ? Phase::kNone : track.open.back().phase;
-    return closed.interval;
-}
-
-// The phases of a closure are those of a loop: the optimizer's own begins again after them, so that
-// its step is not one large phase.
-void PhaseFollower::enter_closure(Track& track, EventTime at) {
-    const bool in_optimizer =
-        !track.open.empty() &&
-        std::all_of(track.open.begin(), track.open.end(), [](const Open& open) {
-            return open.phase == Phase::kOptimizer && open.source == Source::kScope;
-        });
-    if (!in_optimizer) {
-        return;
-    }
-    for (const Open& open : track.open) {
-        track.in_closure.push_back(open.scope_name);
-    }
-    while (!track.open.empty()) {
-        PhaseInterval& before = phases_[close_interval(track, at)];
-        if (before.last_alloc_event < before.begin_event) {
-            before.phase = Phase::kNone;  // it did nothing: removed at the end
-        }
-    }
-    track.run.clear();
-    steps_.on_closure_begin();
-}
-
-void PhaseFollower::leave_closure(Track& track, EventTime at) {
-    close_stack_derived(track, at);
-    if (!track.open.empty()) {
-        return;
-    }
-    for (const uint32_t name : std::exchange(track.in_closure, {})) {
-        Open open;
-        open.phase = Phase::kOptimizer;
-        open.source = Source::kScope;
-        open.scope_name = name;
-        open_phase(track, open, at);
-    }
-}
-
-void PhaseFollower::close_top(Track& track, EventTime at) {
-    const Open closed = track.open.back();
-    close_interval(track, at);
-    if (!track.open.empty()) {
-        return;
-    }
-    if (closed.phase == Phase::kForward || closed.phase == Phase::kOther) {
-        track.run.add(closed.interval);
-        track.repeated.end(phases_);
-    } else if (closed.phase == Phase::kZeroGrad) {
-        track.run.add_gap();
-    } else {
-        track.run.clear();
-    }
-    if (closed.phase == Phase::kZeroGrad) {
-        steps_.on_zero_grad_end(at);
-    }
-    if (closed.phase == Phase::kOptimizer) {
-        steps_.on_optimizer_end(at);
-    }
-    if (closed.phase == Phase::kBackward && !track.in_closure.empty()) {
-        leave_closure(track, at);
-    }
-}
-
-void PhaseFollower::close_stack_derived(Track& track, EventTime at) {
-    while (!track.open.empty() && track.open.back().source == Source::kStack) {
-        close_top(track, at);
-    }
-}
-
-void PhaseFollower::split_forward(Track& track, EventTime at) {
-    RepeatedPasses repeated = std::move(track.repeated);
-    track.repeated = {};
-    Open open = track.open.back();
-    const uint32_t before = open.interval;
-    close_top(track, at);
-    open_phase(track, open, at);
-    repeated.split(before, track.open.back().interval);
-    track.repeated = std::move(repeated);
-}
-
-void PhaseFollower::end_run(Track& track, bool has_died) {
-    if (has_died) {
-        track.run.end_of_dead(phases_, track.has_graph);
-    } else {
-        track.run.end(phases_);
-    }
-    track.has_graph = false;
-}
-
 void PhaseFollower::on_graph(Track& track) {
     table_.knows_graphs = true;
     track.has_graph = track.open.empty() || track.open.front().phase != Phase::kBackward;
@@ -188,59 +52,59 @@ void PhaseFollower::on_out_of_memory(uint64_t context, EventTime at) {
         return;
     }
     Track& track = track_of(rules_.contexts[context]);
-    close_stack_derived(track, at);
+    nesting_.close_stack_derived(track, at);
     if (track.open.empty()) {
-        end_run(track, true);
+        nesting_.end_run(track, true);
     }
 }
 
 void PhaseFollower::enter_by_stack(Track& track, Phase phase, EventTime at) {
     if (phase == Phase::kForward || phase == Phase::kBackward) {
-        enter_closure(track, at);
+        nesting_.enter_closure(track, at);
     } else if (phase == Phase::kOptimizer && !track.in_closure.empty()) {
-        leave_closure(track, at);
+        nesting_.leave_closure(track, at);
     }
     if (is_before_steady(phase) && track.open.empty()) {
         // The phase around it: the pass that calls the compiled function.
-        Open around;
+        OpenPhase around;
         around.phase = Phase::kOther;
-        open_phase(track, around, at);
+        nesting_.open_phase(track, around, at);
     }
     while (!track.open.empty()) {
-        const Open& top = track.open.back();
+        const OpenPhase& top = track.open.back();
         const bool is_of_compiler = is_before_steady(phase) && top.phase < phase;
-        const bool is_inside = top.source == Source::kScope || is_of_compiler ||
+        const bool is_inside = top.source == PhaseSource::kScope || is_of_compiler ||
                                (phase == Phase::kRecomputation && top.phase == Phase::kBackward);
-        if (top.phase == phase || (phase == Phase::kOther && top.source == Source::kScope)) {
+        if (top.phase == phase || (phase == Phase::kOther && top.source == PhaseSource::kScope)) {
             return;
         }
         if (is_inside) {
             break;
         }
-        close_top(track, at);
+        nesting_.close_top(track, at);
     }
-    Open open;
+    OpenPhase open;
     open.phase = phase;
-    open_phase(track, open, at);
+    nesting_.open_phase(track, open, at);
 }
 
 void PhaseFollower::begin_scope(Track& track, Phase phase, uint32_t name, EventTime at) {
     if (phase == Phase::kBackward || phase == Phase::kZeroGrad) {
-        enter_closure(track, at);
+        nesting_.enter_closure(track, at);
     }
-    if (!track.open.empty() && track.open.back().source == Source::kStack &&
+    if (!track.open.empty() && track.open.back().source == PhaseSource::kStack &&
         track.open.back().phase == phase) {
         // The gradient of the loss was made just before the engine runs.
-        track.open.back().source = Source::kScope;
+        track.open.back().source = PhaseSource::kScope;
         track.open.back().scope_name = name;
         track.scopes[name].push_back(track.open.size() - 1);
     } else {
-        close_stack_derived(track, at);
-        Open open;
+        nesting_.close_stack_derived(track, at);
+        OpenPhase open;
         open.phase = phase;
-        open.source = Source::kScope;
+        open.source = PhaseSource::kScope;
         open.scope_name = name;
-        open_phase(track, open, at);
+        nesting_.open_phase(track, open, at);
     }
     if (phase == Phase::kBackward) {
         track.engine_runs.push_back(engines_.size());
@@ -250,7 +114,7 @@ void PhaseFollower::begin_scope(Track& track, Phase phase, uint32_t name, EventT
 
 void PhaseFollower::end_scope(Track& track, uint32_t name, EventTime at) {
     if (!track.in_closure.empty() && track.in_closure.back() == name) {
-        leave_closure(track, at);
+        nesting_.leave_closure(track, at);
     }
     const auto found = track.scopes.find(name);
     if (found == track.scopes.end() || found->second.empty()) {
@@ -259,12 +123,12 @@ void PhaseFollower::end_scope(Track& track, uint32_t name, EventTime at) {
     const size_t keep = found->second.back();
     const bool was_engine = track.open[keep].phase == Phase::kBackward;
     while (track.open.size() > keep + 1) {
-        close_top(track, at);
+        nesting_.close_top(track, at);
     }
     if (was_engine && !track.before_engine.empty() && lingering_ == nullptr) {
         lingering_ = &track;
     } else {
-        close_top(track, at);
+        nesting_.close_top(track, at);
     }
     if (was_engine) {
         end_engine(track);
@@ -292,7 +156,7 @@ void PhaseFollower::settle(uint64_t freed_ordinal, EventTime at) {
     lingering_ = nullptr;
     track.before_engine.clear();
     if (!track.open.empty()) {
-        close_top(track, at);
+        nesting_.close_top(track, at);
     }
 }
 
@@ -341,7 +205,7 @@ void PhaseFollower::on_mark(MarkKind kind, uint32_t thread, uint32_t name, Event
     is_tracing_ |= kind == MarkKind::kTracingStarted;
     named_.enter_region(track_at(thread).named, Region::kNone, at);
     if (kind == MarkKind::kStep) {
-        steps_.on_mark(std::string(definitions_.text(name)), at);
+        nesting_.steps().on_mark(std::string(definitions_.text(name)), at);
     } else if (kind == MarkKind::kTracingStopped) {
         close_all(at);
     } else if (kind == MarkKind::kPhaseBegin) {
@@ -371,9 +235,9 @@ void PhaseFollower::on_scope(format::ScopeAction action,
 void PhaseFollower::close_all(EventTime at) {
     for (auto& [thread, track] : tracks_) {
         while (!track.open.empty()) {
-            close_top(track, at);
+            nesting_.close_top(track, at);
         }
-        end_run(track, false);
+        nesting_.end_run(track, false);
         track.engine_runs.clear();
         track.in_closure.clear();
     }
@@ -386,7 +250,7 @@ void PhaseFollower::end_main(EventTime at) {
     for (auto& [thread, track] : tracks_) {
         named_.end_all(track.named, at);
     }
-    steps_.finish(at, &table_);
+    nesting_.steps().finish(at, &table_);
     is_ended_ = true;
 }
 
@@ -401,7 +265,7 @@ PhaseTable PhaseFollower::finish(EventTime end) {
             table_.main_thread = thread;
         }
     }
-    table_.phases = without_removed(std::move(phases_));
+    table_.phases = without_removed(nesting_.take());
     table_.named = named_.take();
     number_steps(&table_);
     return std::move(table_);

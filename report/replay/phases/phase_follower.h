@@ -8,19 +8,15 @@
 
 #include <cstdint>
 #include <map>
-#include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
-#include "forward_run.h"
 #include "named_follower.h"
-#include "repeated_passes.h"
+#include "phase_nesting.h"
 #include "report/replay/values/level_meter.h"
 #include "report/replay/values/phase_table.h"
 #include "report/trace/definitions/definitions.h"
 #include "report/trace/events/event_decoder.h"
 #include "report/trace/summary/checkpoint.h"
-#include "step_follower.h"
 
 namespace peakline::report {
 
@@ -28,11 +24,7 @@ class PhaseFollower {
 public:
     // All must outlive the follower.
     PhaseFollower(const Definitions& definitions, const PhaseRules& rules, LevelMeter& meter)
-        : definitions_(definitions),
-          rules_(rules),
-          meter_(meter),
-          steps_(meter),
-          named_(definitions, meter) {}
+        : definitions_(definitions), rules_(rules), nesting_(meter), named_(definitions, meter) {}
 
     // Call it before the allocation is metered. Returns the thread of its track.
     uint32_t on_alloc(uint32_t context, uint64_t ordinal, EventTime at) {
@@ -54,18 +46,18 @@ public:
             enter_by_stack(track, facts.phase, at);
         }
         if (!track.open.empty()) {
-            if (facts.phase == Phase::kForward && is_lone_forward(track) &&
+            if (facts.phase == Phase::kForward && PhaseNesting::is_lone_forward(track) &&
                 track.repeated.may_begin_with(context)) {
-                split_forward(track, at);
+                nesting_.split_forward(track, at);
             }
-            const Open& top = track.open.back();
-            if (top.phase == Phase::kBackward && top.source == Source::kStack &&
+            const OpenPhase& top = track.open.back();
+            if (top.phase == Phase::kBackward && top.source == PhaseSource::kStack &&
                 !facts.in_autograd) {
                 track.before_engine.insert(ordinal);
             }
-            phases_[track.open.back().interval].last_alloc_event = at.event;
+            nesting_.innermost(track).last_alloc_event = at.event;
             // The compiler traces graphs of its own.
-            phases_[track.open.front().interval].has_graph |=
+            nesting_.outermost(track).has_graph |=
                 track.has_graph && !facts.without_gradients && !is_compiling(facts.phase);
         }
         return track.thread;
@@ -92,35 +84,8 @@ public:
     PhaseTable finish(EventTime end);
 
 private:
+    using Track = PhaseTrack;
     static constexpr uint64_t kNoOrdinal = UINT64_MAX;
-    enum class Source { kStack, kScope };
-    struct Open {
-        uint32_t interval = 0;
-        Phase phase = Phase::kNone;
-        Source source = Source::kStack;
-        uint32_t scope_name = 0;  // string id
-        LevelMeter::Window window;
-    };
-    struct Track {
-        uint32_t thread = 0;
-        // it allocates outside of the engine, so it is no thread of the engine
-        bool runs_python = false;
-        Phase top_phase = Phase::kNone;
-        std::vector<Open> open;
-        NamedFollower::Track named;
-        ForwardRun run;
-        RepeatedPasses repeated;
-        bool has_graph = false;  // nodes were made since the last backward pass
-        // Blocks that backward() made before it called the engine: the gradient of the loss.
-        std::unordered_set<uint64_t> before_engine;
-        // Open scopes by string id, and runs of the engine: slots in `open` and in engines_, the
-        // latest last.
-        std::unordered_map<uint32_t, std::vector<size_t>> scopes;
-        std::vector<size_t> engine_runs;
-        // Optimizers that run their closure: string ids of their scopes, the outermost first.
-        std::vector<uint32_t> in_closure;
-        uint64_t training_phase_count = 0;
-    };
 
     void on_mark(format::MarkKind kind, uint32_t thread, uint32_t name, EventTime at);
     void on_scope(format::ScopeAction action, uint32_t thread, uint32_t name, EventTime at);
@@ -128,24 +93,12 @@ private:
     Track& track_of(const ContextPhase& facts);
     Track& engine_track(uint32_t thread);
 
-    static bool is_lone_forward(const Track& track) {
-        return track.open.size() == 1 && track.top_phase == Phase::kForward &&
-               track.open.back().source == Source::kStack;
-    }
-    void split_forward(Track& track, EventTime at);
     void enter_by_stack(Track& track, Phase phase, EventTime at);
     void begin_scope(Track& track, Phase phase, uint32_t name, EventTime at);
     void end_scope(Track& track, uint32_t name, EventTime at);
-    void enter_closure(Track& track, EventTime at);
-    void leave_closure(Track& track, EventTime at);
-    void open_phase(Track& track, Open open, EventTime at);
-    uint32_t close_interval(Track& track, EventTime at);
-    void close_top(Track& track, EventTime at);
-    void close_stack_derived(Track& track, EventTime at);
     void close_all(EventTime at);
     // Ends everything open; later events are in no phase.
     void end_main(EventTime at);
-    void end_run(Track& track, bool has_died);
     void on_graph(Track& track);
     void on_out_of_memory(uint64_t context, EventTime at);
     void end_engine(Track& track);
@@ -159,15 +112,13 @@ private:
 
     const Definitions& definitions_;
     const PhaseRules& rules_;
-    LevelMeter& meter_;
-    StepFollower steps_;
+    PhaseNesting nesting_;
     NamedFollower named_;
     std::map<uint32_t, Track> tracks_;
     Track* current_ = nullptr;    // track of the latest allocation outside of the engine
     Track* lingering_ = nullptr;  // its engine has returned, but not yet backward()
     // Tracks that run the engine, the latest last; nullptr: it has ended before the last.
     std::vector<Track*> engines_;
-    std::vector<PhaseInterval> phases_;
     PhaseTable table_;
     bool is_tracing_ = false;
     bool is_ended_ = false;
