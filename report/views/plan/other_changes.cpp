@@ -22,16 +22,18 @@ std::vector<OtherChange> other_changes(PlanBlocks& blocks) {
     for (const Proposal& one : blocks.free_changes()) {
         all.push_back(
             {one.attempt, changes_of(one), false, false, one.title, one.change, one.attempt});
+        all.back().most_slot = all.size() - 1;
     }
     for (const Proposal& one : blocks.edits()) {
         all.push_back({one.rule, changes_of(one), true, false, one.title, one.change});
+        all.back().most_slot = all.size() - 1;
         if (!one.least.empty()) {
             // Each chunk makes gradients of the last layer, beside the sums of all chunks.
             LevelChanges& levels = all.back().levels;
             levels.insert(levels.begin(), {0, static_cast<int64_t>(blocks.largest_gradients())});
-        }
-        if (!one.least.empty()) {
+            all.back().most_slot = all.size();
             all.push_back({std::string(one.rule) + " at most", one.most, true, true});
+            all.back().most_slot = all.size() - 1;
         }
     }
     return all;

@@ -2,6 +2,7 @@
 // `advise`.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <set>
 #include <string>
@@ -22,6 +23,7 @@ struct OtherChange {
     std::string title = {};
     std::string change = {};
     std::string attempt = {};
+    size_t most_slot = 0;  // in the list: the most that it may save; itself if it has no limits
 };
 
 std::vector<OtherChange> other_changes(PlanBlocks& blocks);

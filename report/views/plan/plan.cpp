@@ -201,8 +201,7 @@ private:
             edit.name += (edit.name.empty() ? "" : ", ") + std::string(name_of_edit(others_[i].id));
             edit.change += (edit.change.empty() ? "" : "; and ") + others_[i].change;
             taken[i] = true;
-            const bool has_limits = i + 1 < others_.size() && others_[i + 1].is_most;
-            most[has_limits ? i + 1 : i] = true;
+            most[others_[i].most_slot] = true;
         }
         const PlanModels careful = models(taken);
         const Chosen none(plan_.layers.size(), false);
