@@ -2,7 +2,9 @@
 
 #include <cinttypes>
 #include <cstdio>
+#include <string_view>
 
+#include "allocator/record/format/shared_names.h"
 #include "allocator/record/recorder.h"
 #include "driver_api.h"
 #include "driver_samples.h"
@@ -13,13 +15,14 @@ namespace {
 
 using record::Recorder;
 
-// report/reports/sharing_processes.cpp looks for these words in the traces of other processes.
-uint32_t name_of(const char* role, uint64_t shared_number) {
+// `words`: of shared_names.h.
+uint32_t name_of(std::string_view words, uint64_t shared_number) {
     if (shared_number == 0) {
         return 0;
     }
     char text[48];
-    snprintf(text, sizeof text, "cuda-ipc %s %016" PRIx64, role, shared_number);
+    const int size = static_cast<int>(words.size());
+    snprintf(text, sizeof text, "%.*s%016" PRIx64, size, words.data(), shared_number);
     return Recorder::instance().table().intern_text(text);
 }
 
@@ -33,13 +36,13 @@ void describe_opened(uint64_t shared_number, DriverBlock* block) {
         block->space == kPeaklineAddress ? address_range(block->key) : std::nullopt;
     block->bytes = range ? range->bytes : 0;
     block->is_shared = 1;
-    block->shared_name = name_of("opened", shared_number);
+    block->shared_name = name_of(format::kOpenedName, shared_number);
 }
 
 void on_exported(const PeaklineDriverEvent& event) {
     const std::optional<AddressRange> range =
         event.space == kPeaklineAddress ? address_range(event.key) : std::nullopt;
-    const uint32_t name = name_of("owned", event.shared_number);
+    const uint32_t name = name_of(format::kOwnedName, event.shared_number);
     format::SharedMemory shared{};
     {
         const record::LockGuard guard(g_driver.lock);

@@ -5,13 +5,15 @@
 #include <set>
 #include <string_view>
 
+#include "allocator/record/format/shared_names.h"
 #include "report/trace/file/trace_error.h"
-#include "report/views/ledger/shared_parts.h"
 
 namespace peakline::report {
 namespace {
 
 namespace files = std::filesystem;
+using format::kOpenedName;
+using format::kOwnedName;
 
 constexpr size_t kMostTraces = 1024;     // of a folder
 constexpr int64_t kSmallestShare = 100;  // of the used bytes, for a line in another report

@@ -30,6 +30,7 @@ ALLOWED = {
         "allocator/record/format/unsafe_text.h",
     },
     "report": {
+        "allocator/record/format/shared_names.h",
         "allocator/record/format/trace_format.h",
         "allocator/record/format/unsafe_text.h",
         "allocator/record/levels/device_use.h",

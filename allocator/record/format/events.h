@@ -283,8 +283,8 @@ struct SharedMemory {
     static constexpr ExtendedType kType = ExtendedType::kSharedMemory;
     DriverKind kind;
     uint64_t key;   // as in its DriverAlloc
-    uint64_t name;  // string: "cuda-ipc owned " or "cuda-ipc opened ", then the same hexadecimal
-                    // number in every process; 0: the memory has no such number
+    uint64_t name;  // string: a name of shared_names.h, and the same number in every process; 0:
+                    // the memory has no such number
 };
 // Follows the Scope that begins a method of an optimizer: the call site in the program.
 struct ScopeCaller {

@@ -4,12 +4,15 @@
 #include <map>
 #include <set>
 
+#include "allocator/record/format/shared_names.h"
 #include "report/attribute/grouping.h"
 
 namespace peakline::report {
 namespace {
 
 using format::DriverKind;
+using format::kOpenedName;
+using format::kOwnedName;
 
 std::string number_of(std::string_view name) {
     for (const std::string_view words : {kOwnedName, kOpenedName}) {

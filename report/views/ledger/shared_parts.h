@@ -1,7 +1,6 @@
 // The memory that a process shares with others, see format::SharedMemory.
 #pragma once
 
-#include <string_view>
 #include <vector>
 
 #include "driver_memory.h"
@@ -9,10 +8,6 @@
 #include "report/attribute/stacks/stack_lookup.h"
 
 namespace peakline::report {
-
-// The words of format::SharedMemory's name before the number.
-inline constexpr std::string_view kOwnedName = "cuda-ipc owned ";
-inline constexpr std::string_view kOpenedName = "cuda-ipc opened ";
 
 // Most bytes first.
 std::vector<SharedPart> shared_parts(const DriverMemory::Requests& requests, StackLookup& stacks);
