@@ -110,7 +110,7 @@ def test_edits_of_the_program_have_the_peaks_of_real_runs(lab: Any) -> None:
     assert edits["optimizer_state"]["peak_bytes"] == run.said["no_state"]
     # 8 chunks are what `advise` takes at least; no logits at all would be the most.
     chunks = edits["loss_of_all_tokens"]
-    assert chunks["least_bytes"] <= run.said["chunks"] <= chunks["peak_bytes"]
+    assert chunks["least_bytes"] < run.said["chunks"] <= chunks["peak_bytes"]
     assert chunks["found"]["layers"] == []
     state = edits["optimizer_state_8bit"]
     assert run.said["no_state"] < state["peak_bytes"] < run.said["plain"]
