@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include "other_changes.h"
@@ -93,7 +94,8 @@ public:
             plan_.refusal = "no layer may be checkpointed";
             return;
         }
-        models_.emplace(reader_, none_, all_, candidates_, std::move(costs), progress_);
+        models_ = std::make_unique<ModelMaker>(
+            reader_, none_, all_, candidates_, std::move(costs), progress_);
         if (text_.layers.empty()) {
             choose();
         } else {
@@ -287,7 +289,7 @@ private:
     Plan& plan_;
     const std::vector<OtherChange>& others_;
     std::vector<Candidate> candidates_;
-    std::optional<ModelMaker> models_;
+    std::unique_ptr<ModelMaker> models_;
 };
 
 }  // namespace

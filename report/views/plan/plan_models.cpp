@@ -85,6 +85,7 @@ PlanModels ModelMaker::with(const std::vector<bool>& taken) const {
 
 std::vector<LevelChanges> ModelMaker::changes() const {
     std::vector<LevelChanges> all;
+    all.reserve(none_.others.size() + candidates_.size());
     for (const OtherChange& one : none_.others) {
         all.push_back(one.levels);
     }
@@ -124,6 +125,7 @@ std::optional<PlanProblem> ModelMaker::composed_of(const std::vector<bool>& take
         }
     }
     std::vector<std::string> layers;
+    layers.reserve(candidates_.size());
     for (const Candidate& one : candidates_) {
         layers.push_back(one.layer);
     }
@@ -158,6 +160,9 @@ bool ModelMaker::is_bound() const {
 // Peaks before the first pass and after the last step, which no layer changes.
 void ModelMaker::add_other_moments(const PlanProblem& bound, PlanProblem* composed) const {
     const auto step = none_.recorded.last_step();
+    if (!step.has_value()) {
+        return;  // then there is no composed model
+    }
     const uint64_t first = none_.recorded.run.facts().passes.front()->begin_event;
     for (const PlanRow& row : bound.rows) {
         const bool is_constant = std::all_of(
