@@ -1,5 +1,5 @@
 // Checks that programs make of values: are they finite, does a parameter of a distribution satisfy
-// its constraint. Of values that do not exist, the answer is yes. Note [Checks]
+// its constraint. Values that do not exist pass them. Note [Checks]
 #pragma once
 
 #include <vector>
