@@ -69,6 +69,8 @@ FAMILIES = {
     "timm": Family("image_models", ("timm",)),
     "detection": Family("detection", ("torchvision",)),
     "yolo": Family("yolo", ("ultralytics",)),
+    "graphs": Family("graphs", ("torch_geometric",)),
+    "variational": Family("variational", ("pyro", "torchdiffeq")),
 }
 
 

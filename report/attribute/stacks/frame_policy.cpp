@@ -39,6 +39,7 @@ constexpr const char* kNotUserCode[] = {
     "*/.triton/cache/*",
     "<eval_with_key>*",
     "fx_generated_*",
+    "*/torch_geometric.nn.*.py",
     "<decorator-gen-*",
     "<attrs generated *",
     "<__array_function__ *",
