@@ -1,8 +1,8 @@
-"""The runs of `peakline plan --try`: at most six, of which the last two prove the plan.
+"""The runs of `peakline plan --try`: at most six; the last one shows that a cheaper plan fails.
 
 The first run is the program as it is, the second one has every candidate layer checkpointed. Both
 are simulated with memory without a limit. The plan then runs on a device of the budget's size, and
-so does the cheaper set with the lowest predicted peak.
+so does the cheaper set with the lowest predicted peak. If that fits, too, it is the plan.
 """
 
 from __future__ import annotations
@@ -82,6 +82,12 @@ def other_bytes(trace: Path) -> int:
     return int(document["other_bytes"] or 0)
 
 
+def _with_layers(changes: Sequence[str], layers: Sequence[str]) -> list[str]:
+    """Return the changes of a plan with other layers checkpointed."""
+    others = [one for one in changes if not one.startswith("checkpoint=")]
+    return [*others, f"checkpoint={','.join(layers)}"] if layers else others
+
+
 class _Planner:
     def __init__(
         self,
@@ -137,19 +143,29 @@ class _Planner:
             found.run = self._run("the plan", found.changes, device_bytes=found.device_bytes)
             if found.fits or not found.run.out_of_memory:
                 break
-        self._refute_cheaper(found)
+        while found.fits and self._runs < _MOST_RUNS:
+            cheaper = self._run_cheaper(found)
+            if cheaper is None or cheaper.status != found.base.status:
+                return
+            # It fits, too: it is the plan, if the search finds it for a larger room.
+            point = found.document["proof"]["next_cheaper"]
+            larger = point["peak_bytes"] + found.document["rounding_bytes"]
+            again = Planned(found.base, self._document(found.base.trace, larger, all_layers, flops))
+            if again.changes != _with_layers(found.changes, point["layers"]):
+                return
+            found.document, found.run, found.cheaper_run = again.document, cheaper, None
+            found.margin_bytes = max(0, room - larger)
 
-    def _refute_cheaper(self, found: Planned) -> None:
-        """Run the cheaper set with the lowest peak: it must not fit, else it is the plan."""
+    def _run_cheaper(self, found: Planned) -> Measured | None:
+        """Run the cheaper set with the lowest peak, which should not fit; None: there is none."""
         cheaper = found.document["proof"]["next_cheaper"]
-        if not found.fits or cheaper is None or self._runs >= _MOST_RUNS:
-            return
-        changes = [one for one in found.changes if not one.startswith("checkpoint=")]
-        if cheaper["layers"]:
-            changes.append(f"checkpoint={','.join(cheaper['layers'])}")
-        found.cheaper_run = self._run(
-            "the next cheaper plan", changes, device_bytes=found.device_bytes
-        )
+        if cheaper is not None:
+            found.cheaper_run = self._run(
+                "the next cheaper plan",
+                _with_layers(found.changes, cheaper["layers"]),
+                device_bytes=found.device_bytes,
+            )
+        return found.cheaper_run
 
     def _run(
         self,
