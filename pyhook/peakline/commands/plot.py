@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from peakline.pages.step_levels import StepLevels
 
 NAME = "plot"
-HELP = "Draw memory, growth, a plan, ranks or the host as PNG, SVG or PDF."
+HELP = "Draw memory, growth, a plan, ranks, the host: PNG, SVG, PDF."
 EXAMPLES = (
     "peakline plot train.peak -o memory.pdf\n"
     "peakline plot --kind lines train.peak -o lines.svg\n"
