@@ -26,7 +26,7 @@ from peakline.commands.shared.plan_sizes import add_sizes_arguments, run_sizes
 from peakline.commands.shared.printing import print_reports, suggest
 from peakline.recording.plans import SNIPPET
 from peakline.trials.attempts import TryOptions
-from peakline.trials.planning import Budget, Planned, other_bytes, plan_program
+from peakline.trials.planning import MOST_RUNS, Budget, Planned, other_bytes, plan_program
 
 NAME = "plan"
 HELP = "Show the cheapest layers to checkpoint under a budget. --try proves it."
@@ -151,6 +151,8 @@ def _run_trials(args: argparse.Namespace) -> int:
 
 def _document(found: Planned) -> dict[str, Any]:
     document = dict(found.document)
+    if found.room_bytes:
+        document["budget_bytes"] = found.room_bytes  # a plan with a margin is for less
     proof = dict(document.get("proof") or {})
     refuted = found.cheaper_run is not None and found.cheaper_run.out_of_memory
     document["proof"] = {**proof, "cheaper_refuted": refuted}
@@ -185,7 +187,8 @@ def _report(args: argparse.Namespace, command: list[str], found: Planned) -> Ite
     document = found.document
     yield "Simulated device: sizes are exact, numbers are not; no GPU was used"
     yield f"Peak as it is: {size_or_unknown(found.base.peak_bytes)}"
-    yield f"Device: {size_of(found.device_bytes)}, for torch {size_of(document['budget_bytes'])}"
+    if found.room_bytes:
+        yield f"Device: {size_of(found.device_bytes)}, for torch {size_of(found.room_bytes)}"
     if document["refusal"]:
         yield f"No plan: {document['refusal']}"
         return
@@ -235,16 +238,22 @@ def _runs(found: Planned) -> Iterator[str]:
         yield f"  (planned for {size_of(found.margin_bytes)} less: the first plan did not fit)"
     cheaper = found.document["proof"]["next_cheaper"]
     if found.cheaper_run is not None:
-        name = f"The next cheaper plan ({len(cheaper['layers'])} layers, {_share(cheaper)})"
+        name = _name_of_cheaper(cheaper)
         if found.cheaper_run.out_of_memory:
             yield f"{name}: out of memory on this device"
         elif found.cheaper_run.status == found.base.status:
             yield f"{name}: fits, too; this plan is not the cheapest"
         else:
             yield f"{name}: failed"
+    elif cheaper is not None:
+        yield f"{_name_of_cheaper(cheaper)}: not tried, after {MOST_RUNS} runs"
     proof = found.document["proof"]
     if proof["optimal"]:
         yield f"No cheaper set of whole layers fits in this model (search nodes: {proof['nodes']})"
+
+
+def _name_of_cheaper(point: dict[str, Any]) -> str:
+    return f"The next cheaper plan ({len(point['layers'])} layers, {_share(point)})"
 
 
 def _snippet(found: Planned) -> Iterator[str]:

@@ -17,7 +17,7 @@ from typing import Any
 from peakline.trials.attempts import Measured, TryOptions, run_attempt
 
 _UNLIMITED = "4096GiB"
-_MOST_RUNS = 6
+MOST_RUNS = 6
 # A plan that does not fit is made again for a budget that is smaller by these parts: the allocator
 # may keep free memory that it cannot use.
 _MARGINS = (0.06, 0.16)
@@ -33,11 +33,15 @@ class Budget:
 
 @dataclass
 class Planned:
-    """The plan, and the runs so far. ``run`` and ``cheaper_run``: None: not made."""
+    """The plan, and the runs so far. ``run`` and ``cheaper_run``: None: not made.
+
+    ``device_bytes`` of the device, and ``room_bytes`` of it for torch's allocator.
+    """
 
     base: Measured
     document: dict[str, Any] = field(default_factory=dict)
     device_bytes: int = 0
+    room_bytes: int = 0
     run: Measured | None = None
     cheaper_run: Measured | None = None
     margin_bytes: int = 0
@@ -114,8 +118,8 @@ class _Planner:
             return found
         other = other_bytes(base.trace)
         found.device_bytes = self._budget.bytes + (0 if self._budget.is_device else other)
-        room = found.device_bytes - other
-        found.document = self._document(base.trace, room)
+        found.room_bytes = found.device_bytes - other
+        found.document = self._document(base.trace, found.room_bytes)
         layers = found.document["all_layers"]
         if found.document["refusal"] or found.document["fits_as_it_is"]:
             return found
@@ -128,11 +132,12 @@ class _Planner:
         if all_layers.status != 0 or all_layers.trace is None:
             found.problem = "the program with all layers checkpointed did not run"
             return found
-        self._prove(found, room, all_layers.trace, flops)
+        self._prove(found, all_layers.trace, flops)
         return found
 
-    def _prove(self, found: Planned, room: int, all_layers: Path, flops: Path) -> None:
+    def _prove(self, found: Planned, all_layers: Path, flops: Path) -> None:
         assert found.base.trace is not None
+        room = found.room_bytes
         for margin in (0, *(int(room * part) for part in _MARGINS)):
             document = self._document(found.base.trace, room - margin, all_layers, flops)
             if margin and not document["feasible"]:
@@ -143,7 +148,7 @@ class _Planner:
             found.run = self._run("the plan", found.changes, device_bytes=found.device_bytes)
             if found.fits or not found.run.out_of_memory:
                 break
-        while found.fits and self._runs < _MOST_RUNS:
+        while found.fits and self._runs < MOST_RUNS:
             cheaper = self._run_cheaper(found)
             if cheaper is None or cheaper.status != found.base.status:
                 return
@@ -175,7 +180,7 @@ class _Planner:
         device_bytes: int = 0,
     ) -> Measured:
         self._runs += 1
-        self._show(f"{name} (run {self._runs} of at most {_MOST_RUNS})")
+        self._show(f"{name} (run {self._runs} of at most {MOST_RUNS})")
         folder = self._folder / str(self._runs)
         variables = {
             "PEAKLINE_TRY": ";".join(changes),
