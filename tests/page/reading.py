@@ -26,8 +26,7 @@ def lines_shown(shown: Shown) -> list[tuple[str, int, int]]:
 
 def press(shown: Shown, tab: str, text: str) -> None:
     """One of the choices of a tab."""
-    shown.page.click(f'#{tab} .choice button:text-is("{text}")')
-    shown.drawn()
+    shown.click(f'#{tab} .choice button:text-is("{text}")')
 
 
 def column_of(page: dict[str, Any], data: bytes, name: str) -> list[int]:

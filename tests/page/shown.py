@@ -37,9 +37,31 @@ class Shown:
             "new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))"
         )
 
-    def tab(self, name: str) -> None:
-        self.page.click(f"#tab-{name}")
+    # What a user does, until the page is drawn again: it draws in the next frame.
+
+    def click(self, selector: str, **how: Any) -> None:
+        self.page.click(selector, **how)
         self.drawn()
+
+    def fill(self, selector: str, text: str) -> None:
+        self.page.fill(selector, text)
+        self.drawn()
+
+    def press(self, selector: str, key: str) -> None:
+        self.page.press(selector, key)
+        self.drawn()
+
+    def key(self, key: str) -> None:
+        """Press a key where the focus is."""
+        self.page.keyboard.press(key)
+        self.drawn()
+
+    def select_option(self, selector: str, value: str | None = None, **how: Any) -> None:
+        self.page.select_option(selector, value, **how)
+        self.drawn()
+
+    def tab(self, name: str) -> None:
+        self.click(f"#tab-{name}")
 
 
 def packed(file: Path, block: str) -> bytes:

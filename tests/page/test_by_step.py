@@ -93,7 +93,7 @@ def test_the_gap_at_a_step_is_that_of_diff(
     assert "at=0" in shown.page.evaluate("location.hash")
     assert "At the highest moment of step 0" in shown.page.inner_text("#differences .note")
     for text, by in KEYS.items():
-        shown.page.click(f'#differences .choice button:text-is("{text}")')
+        shown.click(f'#differences .choice button:text-is("{text}")')
         shown.drawn()
         words = ("diff", str(before), str(after), "--at", "step@0", "--by", by, "--json")
         said = json.loads(lab.peakline(*words).stdout)
@@ -106,7 +106,7 @@ def test_the_gap_at_a_step_is_that_of_diff(
             shown.page.evaluate("document.querySelector('#differences .sub').dataset.bytes")
         )
         assert delta == sum(row[0] for row in wanted)
-    shown.page.click("#differences .by-step .link")
+    shown.click("#differences .by-step .link")
     shown.drawn()
     assert shown.page.inner_text("#differences .note").startswith("At the peak of each.")
     assert shown.console == []

@@ -40,7 +40,7 @@ def test_a_choice_shows_another_device_on_every_tab(
     assert sorted(offered) == ["0", "1"]
     assert offered[0] == str(lab.table(devices_run.trace)["device"])
     for device in (offered[1], offered[0], offered[1]):
-        shown.page.select_option("#device", device)
+        shown.select_option("#device", device)
         expected = tables[device]["peak_bytes"]
         shown.until(f"document.querySelector('#say [data-bytes]').dataset.bytes === '{expected}'")
         shown.drawn()
@@ -63,7 +63,7 @@ def test_a_choice_shows_another_device_on_every_tab(
 def test_the_address_keeps_the_device(show: Show, devices_run: Run, devices_file: Path) -> None:
     shown = show(file=devices_file, address="#tab=lines")
     other = shown.page.evaluate("document.querySelector('#device').options[1].value")
-    shown.page.select_option("#device", other)
+    shown.select_option("#device", other)
     shown.until(f"location.hash.includes('device={other}')")
     again = show(file=devices_file, address=shown.page.evaluate("location.hash"))
     assert again.page.evaluate(SAID) == shown.page.evaluate(SAID)

@@ -79,10 +79,10 @@ def test_differences_sum_to_that_of_the_peaks(
     shown = opened(show, ranks_file, "differences")
     assert shown.page.input_value("#differences select >> nth=0") == "0"
     assert shown.page.input_value("#differences select >> nth=1") == "2"
-    shown.page.click(f'#differences .choice button:text-is("{by}")')
+    shown.click(f'#differences .choice button:text-is("{by}")')
     for before, after in ((0, 2), (2, 0), (1, 0)):
-        shown.page.select_option("#differences select >> nth=0", str(before))
-        shown.page.select_option("#differences select >> nth=1", str(after))
+        shown.select_option("#differences select >> nth=0", str(before))
+        shown.select_option("#differences select >> nth=1", str(after))
         tables = [lab.table(rank_runs[i].trace, "--by", KEYS[by]) for i in (before, after)]
         levels = [{row["key"]: row["bytes"] for row in one["rows"]} for one in tables]
         keys = {*levels[0], *levels[1]}
@@ -152,7 +152,7 @@ def test_every_file_of_a_page_may_be_opened(
     peak = "document.querySelector('#summary .answer:not([hidden]) .big').textContent"
     shown = opened(show, file, "ranks")
     assert shown.page.evaluate(peak) == f"{size_of(rank_runs[1].said['peak'])} at the peak"
-    shown.page.click("#ranks .scrolls tbody tr:first-child .link")  # rank 0
+    shown.click("#ranks .scrolls tbody tr:first-child .link")  # rank 0
     shown.until("document.querySelector('#ranks .scrolls tbody tr:first-child').className === 'on'")
     assert shown.page.evaluate(peak) == f"{size_of(rank_runs[2].said['peak'])} at the peak"
     assert "The other tabs show rank 0." in shown.page.inner_text("#ranks")
@@ -190,7 +190,7 @@ def test_a_thousand_ranks_are_shown_at_once(show: Show, lab: Lab, rank_runs: lis
     shown.page.mouse.move(box["x"] + box["width"] * 0.95, box["y"] + 22 + 511.5)
     assert "rank 511" in shown.page.inner_text("#tip")
     assert shown.page.locator("#ranks .scrolls tbody tr").count() == 100
-    shown.page.click("#ranks .scrolls tfoot button")
+    shown.click("#ranks .scrolls tfoot button")
     assert shown.page.locator("#ranks .scrolls tbody tr").count() == 1024
 
 
@@ -272,7 +272,7 @@ def test_ranks_of_a_job_are_compared_as_the_command_does(
     assert [row[2] for row in places] == ["0", "1", "0", "1", "1"]  # by rank, behind the peak
     members = [member_of(Path(one["file"]), {"is_being_written": False, **one}) for one in outlines]
     for by, key in KEYS.items():
-        shown.page.click(f'#ranks .choice button:text-is("{by}")')
+        shown.click(f'#ranks .choice button:text-is("{by}")')
         rows = compare_rows(
             [process_of(*pair, {}) for pair in zip(members, outlines, strict=True)], key
         )
@@ -297,13 +297,13 @@ def test_a_line_has_the_reason_of_its_difference_in_both_directions(
     shown = opened(show, file, "differences")
     place = differs.rpartition(" (")[0].rpartition("/")[2]
     for before, after in ((0, 1), (1, 0)):
-        shown.page.select_option("#differences select >> nth=0", str(before))
-        shown.page.select_option("#differences select >> nth=1", str(after))
+        shown.select_option("#differences select >> nth=0", str(before))
+        shown.select_option("#differences select >> nth=1", str(after))
         shown.drawn()
         reasons = shown.page.locator("#differences .why")
         assert reasons.all_inner_texts() == ["<b>kept</b>"]
         assert place in reasons.locator("xpath=../..").inner_text()
-    shown.page.click('#differences .choice button:text-is("module")')
+    shown.click('#differences .choice button:text-is("module")')
     assert shown.page.locator("#differences .why").count() == 0
     assert shown.console == []
 

@@ -76,7 +76,7 @@ def test_rows_by_stack_are_those_of_the_table(show: Show, lab: Lab, run: Run) ->
     row = shown.page.locator("#lines tbody tr", has_text="page_names.py").first
     row.locator("summary").click()
     assert "(<module>)" in row.locator("pre").inner_text()
-    shown.page.fill("#lines input", "<module>")
+    shown.fill("#lines input", "<module>")
     assert len(lines_shown(shown)) > 0
 
 
@@ -131,7 +131,7 @@ TWIN = """() => [...document.querySelectorAll("#flame tbody .right[data-amount]"
 
 def test_the_table_below_the_flame_has_the_same_sums_and_zooms(show: Show, run: Run) -> None:
     shown = show(address="#tab=flame")
-    shown.page.click('#flame summary:text-is("The same as a table")')
+    shown.click('#flame summary:text-is("The same as a table")')
     shown.until(f"({TWIN})().length > 0")
     assert shown.page.evaluate(TWIN) == [flame_sum(shown)]  # the program's one module
     press(shown, "flame", "operator first")
@@ -142,7 +142,7 @@ def test_the_table_below_the_flame_has_the_same_sums_and_zooms(show: Show, run: 
     assert sum(shown.page.evaluate(TWIN)) == whole[0]
     assert shown.page.is_visible('#flame button:text-is("Whole program")')
     shown.page.locator("#flame canvas").focus()
-    shown.page.keyboard.press("Backspace")
+    shown.key("Backspace")
     shown.until(f"({TWIN})().length === {len(whole)}")
     assert shown.page.evaluate(TWIN) == whole
     assert shown.console == []
@@ -161,9 +161,9 @@ def test_native_frames_are_shown_on_demand(show: Show, lab: Lab, run: Run) -> No
     assert any("at::" in text or ".so" in text for text, _, _ in lines_shown(shown))
     shown.tab("flame")
     total = flame_sum(shown)
-    shown.page.fill("#flame input", ".so")
+    shown.fill("#flame input", ".so")
     facts = "document.querySelector('#flame .tools .facts').innerText"
     shown.until(f"/^[1-9]\\d* found/.test({facts})")
-    shown.page.click('#flame button:text-is("Native frames")')
+    shown.click('#flame button:text-is("Native frames")')
     shown.until(f"/^0 found/.test({facts})")
     assert flame_sum(shown) == total

@@ -64,7 +64,7 @@ def choose_moment(shown: Shown, name: str) -> None:
     """By the begin of its text in the list of moments."""
     options = shown.page.locator("#map .tools select option").all_inner_texts()
     [wanted] = [text for text in options if text.startswith(name)]
-    shown.page.select_option("#map .tools select", label=wanted)
+    shown.select_option("#map .tools select", label=wanted)
     shown.drawn()
 
 
@@ -188,18 +188,18 @@ def test_a_block_says_what_it_is_and_why_its_segment_stays(show: Show, plain: Ru
     segments = json.loads(Trace(str(plain.trace)).report("map", json=True, at="peak"))["segments"]
     walked = set()
     for _ in range(len(segments)):
-        shown.page.keyboard.press("ArrowDown")
+        shown.key("ArrowDown")
         for _ in range(12):
             text = shown.page.evaluate(DETAILS)
             walked.add(int(text.split("Address")[1].split()[0], 16))
             check_why(text, segments)
-            shown.page.keyboard.press("ArrowRight")
+            shown.key("ArrowRight")
     parts = [one for segment in segments for one in segment["blocks"] + segment["holes"]]
     assert walked == {one["address"] for one in parts}
     while "Category" not in shown.page.evaluate(DETAILS):
-        shown.page.keyboard.press("ArrowLeft")
+        shown.key("ArrowLeft")
     check_past(shown, plain.trace)
-    shown.page.click("#map .panel button:text-is('Show this line in Lines')")
+    shown.click("#map .panel button:text-is('Show this line in Lines')")
     shown.drawn()
     assert not shown.page.evaluate("document.querySelector('#lines').hidden")
     assert len(shown.page.query_selector_all("#lines tbody tr")) == 1
@@ -240,7 +240,7 @@ def test_the_moment_of_the_bar_is_that_of_the_map(show: Show, plain: Run) -> Non
     trace = Trace(str(plain.trace))
     shown.page.focus("#bar")
     for _ in range(6):
-        shown.page.keyboard.press("ArrowLeft")
+        shown.key("ArrowLeft")
         shown.drawn()
         said = shown.page.evaluate(
             '() => ({...document.querySelector("#say [data-bytes]").dataset})'
@@ -252,7 +252,7 @@ def test_the_moment_of_the_bar_is_that_of_the_map(show: Show, plain: Run) -> Non
         assert causes["live"] == int(said["bytes"])
     before = shown.page.evaluate(FIGURES)["causes"]
     for key in (",", ",", ".", "."):
-        shown.page.keyboard.press(key)
+        shown.key(key)
     assert shown.page.evaluate(FIGURES)["causes"] == before
 
 
@@ -308,7 +308,7 @@ def test_a_hundred_thousand_blocks_are_drawn_by_the_pixel(show: Show, lab: Lab) 
         # Of blocks and of holes one a pixel and one across its edge; parts of the bar.
         assert width / 2 < count < 4 * width + 20
     for _ in range(10):
-        shown.page.click("#map .tools button[aria-label='Closer']")
+        shown.click("#map .tools button[aria-label='Closer']")
     shown.page.hover("#map .segments canvas", position={"x": width / 2, "y": 40})
     assert "fills_the_map.py:5" in shown.page.evaluate(TIP) or "free" in shown.page.evaluate(TIP)
     assert shown.console == []

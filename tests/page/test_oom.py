@@ -39,7 +39,7 @@ def test_every_refused_request_is_shown_with_the_figures_of_torch(
     requests = oom_run.said["refused"]
     assert len(requests) == 3
     for number, torchs in enumerate(requests):
-        shown.page.select_option("#oom select", str(number))
+        shown.select_option("#oom select", str(number))
         seen = shown.page.evaluate(FIGURES)
         parts = dict(map(tuple, seen["parts"]))
         assert seen["said"] == [torchs["asked"], torchs["free"]]
@@ -64,8 +64,8 @@ def test_the_moment_of_a_request_can_be_shown_on_every_tab(
     show: Show, lab: Lab, oom_run: Run, oom_file: Path
 ) -> None:
     shown = show(file=oom_file, address="#tab=oom")
-    shown.page.select_option("#oom select", "1")
-    shown.page.click("#oom button.link")
+    shown.select_option("#oom select", "1")
+    shown.click("#oom button.link")
     shown.drawn()
     shown.tab("lines")
     said = shown.page.evaluate('() => ({...document.querySelector("#say [data-bytes]").dataset})')
@@ -80,8 +80,8 @@ def test_the_map_of_a_request_is_that_of_its_moment(
     shown = show(file=oom_file, address="#tab=oom")
     for number, torchs in enumerate(oom_run.said["refused"]):
         shown.tab("oom")
-        shown.page.select_option("#oom select", str(number))
-        shown.page.click("#oom button.link:has-text('map')")
+        shown.select_option("#oom select", str(number))
+        shown.click("#oom button.link:has-text('map')")
         shown.drawn()
         assert shown.page.inner_text("#map .sub").startswith(f"refused request {number + 1}:")
         reserved = shown.page.get_attribute("#map .big", "data-bytes")

@@ -79,7 +79,7 @@ def test_the_page_opens_at_the_peak_that_torch_reports(show: Show, run: Run) -> 
     address = shown.page.evaluate("location.hash")
     again = show(address=address)
     assert again.page.evaluate(SAID) == shown.page.evaluate(SAID)
-    shown.page.keyboard.press("p")
+    shown.key("p")
     shown.drawn()
     assert int(shown.page.evaluate(SAID)["bytes"]) == run.said["peak"]
 
@@ -89,7 +89,7 @@ def test_rows_by_another_key_are_those_of_the_table(
     show: Show, lab: Lab, run: Run, by: str
 ) -> None:
     shown = show(address="#tab=lines")
-    shown.page.click(f'#lines .choice button:text-is("{by}")')
+    shown.click(f'#lines .choice button:text-is("{by}")')
     rows = [bytes_of(title) for _, title in shown.page.evaluate(ROWS)]
     table = lab.table(run.trace, "--by", {"operator": "op"}.get(by, by))
     assert sorted(rows) == sorted(row["bytes"] for row in table["rows"])
@@ -100,7 +100,7 @@ def test_names_of_the_program_are_shown_and_not_obeyed(show: Show) -> None:
     assert "document.title" in shown.page.inner_text("#lines")
     for tab in TABS:
         shown.tab(tab)
-    shown.page.fill("#lines input", "owned") if shown.page.is_visible("#lines input") else None
+    shown.fill("#lines input", "owned") if shown.page.is_visible("#lines input") else None
     title = shown.page.title()
     assert title.startswith("page_names: ") and "owned" not in title
     strange = "document.querySelectorAll('img, iframe, link, main script, [onerror]').length"

@@ -41,7 +41,7 @@ def test_every_tab_has_a_key(show: Show) -> None:
     keys = shown.page.evaluate(KEYS)
     assert len(set(keys)) == len(TABS)
     for tab, key in zip(TABS, keys, strict=True):
-        shown.page.keyboard.press(key)
+        shown.key(key)
         assert open_tab(shown) == tab
     assert shown.page.text_content("#tab-keys").split() == keys
     assert shown.console == []
@@ -66,7 +66,7 @@ def test_a_view_and_a_row_are_a_tab(
     shown = show(file=file)
     key = shown.page.evaluate(KEYS)[-1]
     assert key not in shown.page.evaluate(KEYS)[:-1]
-    shown.page.keyboard.press(key)
+    shown.key(key)
     assert open_tab(shown) == "new"
     assert shown.page.inner_text("#new") == "A new tab."
     again = show(file=file, address="#tab=new")

@@ -37,7 +37,7 @@ def type_of(row: dict[str, Any]) -> str:
 
 def downloaded(shown: Shown) -> list[dict[str, str]]:
     with shown.page.expect_download() as found:
-        shown.page.click('#tensors button:text-is("Download CSV")')
+        shown.click('#tensors button:text-is("Download CSV")')
     return list(csv.DictReader(io.StringIO(Path(found.value.path()).read_text())))
 
 
@@ -92,18 +92,18 @@ def test_a_choice_of_blocks_sums_to_the_row_of_the_table(show: Show, lab: Lab, r
     shown = show(address="#tab=tensors")
     rows = {row["key"]: row["bytes"] for row in lab.table(run.trace, "--by", "category")["rows"]}
     for category, size in rows.items():
-        shown.page.click(f'#tensors .choice button:text-is("{category}")')
+        shown.click(f'#tensors .choice button:text-is("{category}")')
         shown.drawn()
         note = shown.page.evaluate('document.querySelector("#tensors .note").dataset.bytes')
         assert int(note) == size
-    shown.page.click('#tensors .choice button:text-is("all")')
-    shown.page.fill("#tensors input", "float32 [256, 256]")
+    shown.click('#tensors .choice button:text-is("all")')
+    shown.fill("#tensors input", "float32 [256, 256]")
     shown.drawn()
     texts = {text for _, text in shown.page.evaluate(ROWS)}
     assert texts == {"float32 [256, 256]"}
     # A head sorts; the address keeps what was searched.
-    shown.page.click('#tensors th button:text-is("Memory")')
-    shown.page.click('#tensors th button:text-is("Memory")')
+    shown.click('#tensors th button:text-is("Memory")')
+    shown.click('#tensors th button:text-is("Memory")')
     sizes = [number_of(size) for size, _ in shown.page.evaluate(ROWS)]
     assert sizes == sorted(sizes)
     assert "tensor=float32%20%5B256" in shown.page.evaluate("location.hash")
