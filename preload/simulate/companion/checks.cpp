@@ -15,27 +15,19 @@
 namespace peakline::simulated {
 namespace {
 
-constexpr int kExact = 2;
-
 bool is_flags(const at::Tensor& tensor) {
     return is_device_tensor(tensor) && tensor.scalar_type() == at::kBool && tensor.numel() != 0;
-}
-
-bool has_passed(const at::Tensor& flags) {
-    const int origin = device_values()->origin(flags.data_ptr(), span_bytes(flags));
-    return (origin & kTrueValues) != 0;
 }
 
 }  // namespace
 
 bool is_check(const OperatorInfo& info, c10::ArrayRef<const c10::IValue> inputs) {
     if (!info.may_check || inputs.empty() || !inputs[0].isTensor() ||
-        !is_device_tensor(inputs[0].toTensor()) || is_traced() ||
-        device_values()->is_capturing() != 0) {
+        !is_device_tensor(inputs[0].toTensor()) || !runs_now()) {
         return false;
     }
     const at::Tensor& tensor = inputs[0].toTensor();
-    return info.name != "aten::all" || (is_flags(tensor) && has_passed(tensor));
+    return info.name != "aten::all" || (is_flags(tensor) && (origin_of(tensor) & kTrueValues) != 0);
 }
 
 void pass_check(const std::vector<c10::IValue>& outputs) {
@@ -44,9 +36,8 @@ void pass_check(const std::vector<c10::IValue>& outputs) {
             continue;
         }
         const at::Tensor& flags = output.toTensor();
-        const size_t bytes = span_bytes(flags);
-        if (device_values()->read(flags.data_ptr(), bytes, nullptr) != kExact) {
-            device_values()->set_true(flags.data_ptr(), bytes);
+        if (!has_exact_values(flags)) {
+            device_values()->set_true(flags.data_ptr(), span_bytes(flags));
         }
     }
 }

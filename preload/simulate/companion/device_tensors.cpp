@@ -3,6 +3,8 @@
 #include <ATen/EmptyTensor.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
+#include "device_values.h"
+
 namespace peakline::simulated {
 
 bool has_known_sizes(const at::Tensor& tensor) {
@@ -26,16 +28,25 @@ size_t span_bytes(const at::Tensor& tensor) {
         tensor.sizes(), tensor.strides(), tensor.dtype().itemsize());
 }
 
+bool has_exact_values(const at::Tensor& tensor) {
+    return device_values()->read(tensor.data_ptr(), span_bytes(tensor), nullptr) == kExact;
+}
+
+int origin_of(const at::Tensor& tensor) {
+    return device_values()->origin(tensor.data_ptr(), span_bytes(tensor));
+}
+
 at::Tensor host_like(const at::Tensor& tensor) {
     return at::Tensor(
         at::detail::empty_strided_cpu(tensor.sizes(), tensor.strides(), tensor.scalar_type()));
 }
 
-bool is_traced() {
+bool runs_now() {
     constexpr c10::DispatchKeySet kModes({c10::DispatchKey::PythonTLSSnapshot,
                                           c10::DispatchKey::FuncTorchDynamicLayerFrontMode,
                                           c10::DispatchKey::Functionalize});
-    return c10::impl::tls_local_dispatch_key_set().included_.has_any(kModes);
+    return !c10::impl::tls_local_dispatch_key_set().included_.has_any(kModes) &&
+           device_values()->is_capturing() == 0;
 }
 
 }  // namespace peakline::simulated

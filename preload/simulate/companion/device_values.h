@@ -16,6 +16,8 @@ enum ValueKind : int {
     kZeroValues = 4,
     kTrueValues = 8,
 };
+// Results of DeviceValues::read, besides 0 and 1.
+enum ReadResult : int { kBeingDelivered = -2, kExact = 2 };
 using ReadListener = void (*)(const char* operators, size_t bytes, int kind);
 
 struct DeviceValues {

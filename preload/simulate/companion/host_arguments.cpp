@@ -11,9 +11,6 @@ namespace peakline::simulated {
 namespace {
 
 constexpr int64_t kMaxIntegers = int64_t{1} << 22;
-// Results of DeviceValues::read.
-constexpr int kBeingDelivered = -2;
-constexpr int kExact = 2;
 // With a routing: a mask of 131,072 tokens and 512 experts, and its scores.
 constexpr int64_t kMaxRoutedIntegers = int64_t{1} << 26;
 constexpr int64_t kMaxRoutedFloats = int64_t{1} << 24;
@@ -22,13 +19,9 @@ bool is_small(const at::Tensor& tensor) {
     return tensor.numel() <= kMaxElements && span_bytes(tensor) <= kMaxElements * 8;
 }
 
-bool is_exact(const at::Tensor& tensor) {
-    return device_values()->read(tensor.data_ptr(), span_bytes(tensor), nullptr) == kExact;
-}
-
 bool is_computable(const at::Tensor& tensor) {
     return is_small(tensor) || is_large_integers(tensor) ||
-           (may_be_routed(tensor) && (is_integral(tensor) || is_exact(tensor)));
+           (may_be_routed(tensor) && (is_integral(tensor) || has_exact_values(tensor)));
 }
 
 bool holds_tensors(const c10::IValue& value) {
@@ -60,10 +53,10 @@ void Inputs::add(const at::Tensor& tensor, bool is_only_written) {
     are_computable = are_computable && is_computable(tensor);
     if (are_computable && !is_small(tensor)) {
         are_small_or_integers = are_small_or_integers && is_large_integers(tensor) &&
-                                (is_only_written || is_exact(tensor));
+                                (is_only_written || has_exact_values(tensor));
     }
     if (are_computable && routing_is_assumed() && tensor.numel() != 0) {
-        const int origin = device_values()->origin(tensor.data_ptr(), span_bytes(tensor));
+        const int origin = origin_of(tensor);
         is_chosen = is_chosen || (origin & kChosenValues) != 0;
         are_zero = are_zero && (origin & kZeroValues) != 0;
     }
@@ -109,7 +102,7 @@ c10::IValue HostArguments::take_tensor(const at::Tensor& tensor, Access access) 
     element_count = std::max(element_count, tensor.numel());
     Snapshot snapshot{tensor.data_ptr(), bytes, host_like(tensor), false, false, access.writes};
     if (bytes != 0) {
-        if (is_small(tensor) || !is_exact(tensor)) {
+        if (is_small(tensor) || !has_exact_values(tensor)) {
             std::memset(snapshot.on_host.data_ptr(), 0, bytes);
         }
         const int known = read(tensor, &snapshot);

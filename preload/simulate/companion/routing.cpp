@@ -204,15 +204,11 @@ int64_t expert_count(const OperatorInfo& info, c10::ArrayRef<const c10::IValue> 
     }
     const at::Tensor& scores = inputs[0].toTensor();
     if (!is_device_tensor(scores) || !scores.is_floating_point() || scores.dim() == 0 ||
-        !chooses_in_last_dimension(info, inputs, scores.dim()) || is_traced() ||
-        device_values()->is_capturing() != 0) {
+        !chooses_in_last_dimension(info, inputs, scores.dim()) || !runs_now()) {
         return 0;
     }
     const int64_t experts = scores.size(-1);
-    constexpr int kExact = 2;
-    const bool is_known =
-        device_values()->read(scores.data_ptr(), span_bytes(scores), nullptr) == kExact;
-    return experts < 2 || experts > kMaxExperts || is_known ? 0 : experts;
+    return experts < 2 || experts > kMaxExperts || has_exact_values(scores) ? 0 : experts;
 }
 
 void choose_experts(int64_t expert_count, const std::vector<c10::IValue>& outputs) {

@@ -247,7 +247,7 @@ bool is_worth_computing(const OperatorInfo& info,
 std::unique_ptr<OperatorCall> begin_operator(const OperatorInfo& info,
                                              c10::ArrayRef<const c10::IValue> inputs,
                                              RunningOperator* running) {
-    if (!info.is_leaf || is_traced() || device_values()->is_capturing() != 0) {
+    if (!info.is_leaf || !runs_now()) {
         return nullptr;
     }
     if (info.makes_zeros && routing_is_assumed()) {
