@@ -73,7 +73,7 @@ void Contents::add(uintptr_t start, Piece piece) {
     if (piece.bytes == 0) {
         return;
     }
-    bytes_like(piece) += piece.bytes;
+    bytes_[kind_of(piece)] += piece.bytes;
     pieces_[start] = std::move(piece);
 }
 
@@ -92,7 +92,7 @@ void Contents::forget(uintptr_t start, size_t bytes) {
             ++after;
             continue;
         }
-        bytes_like(piece) -= piece.bytes;
+        bytes_[kind_of(piece)] -= piece.bytes;
         after = pieces_.erase(after);
         if (piece_start < start) {
             add(piece_start, piece.part(0, start - piece_start));
@@ -148,37 +148,30 @@ void Contents::forget_pointed_at(uintptr_t address) {
             return;
         }
         next = piece->first + piece->second.bytes;
-        bytes_like(piece->second) -= piece->second.bytes;
+        bytes_[kind_of(piece->second)] -= piece->second.bytes;
     }
 }
 
-size_t& Contents::bytes_like(const Piece& piece) {
+Contents::Kind Contents::kind_of(const Piece& piece) {
     if (piece.content == zeros() || piece.content == true_flags()) {
-        return shared_bytes_;
+        return kShared;
     }
-    return piece.content->bytes.size() > kMaxKnownBytes ? large_bytes_ : small_bytes_;
+    return piece.content->bytes.size() > kMaxKnownBytes ? kLarge : kSmall;
 }
 
 void Contents::make_room(uintptr_t to, size_t bytes) {
     forget(to, bytes);
-    if (small_bytes_ > kMaxSmallBytes) {
-        forget_like(small_bytes_);
+    if (bytes_[kSmall] > kMaxSmallBytes) {
+        forget_all_of(kSmall);
     }
-    if (large_bytes_ > max_large_bytes_) {
-        forget_like(large_bytes_);
+    if (bytes_[kLarge] > max_large_bytes_) {
+        forget_all_of(kLarge);
     }
 }
 
-void Contents::forget_like(const size_t& bytes_of_kind) {
-    for (auto piece = pieces_.begin(); piece != pieces_.end();) {
-        size_t& bytes = bytes_like(piece->second);
-        if (&bytes == &bytes_of_kind) {
-            bytes -= piece->second.bytes;
-            piece = pieces_.erase(piece);
-        } else {
-            ++piece;
-        }
-    }
+void Contents::forget_all_of(Kind kind) {
+    std::erase_if(pieces_, [kind](const auto& one) { return kind_of(one.second) == kind; });
+    bytes_[kind] = 0;
 }
 
 void Contents::note_upload(uintptr_t to, const void* from, size_t bytes) {
@@ -246,7 +239,7 @@ void Contents::promise(uintptr_t to, size_t bytes, std::shared_ptr<Content> cont
 
 void Contents::forget_all() {
     pieces_.clear();
-    small_bytes_ = large_bytes_ = shared_bytes_ = 0;
+    bytes_ = {};
 }
 
 Contents::Known Contents::read(void* to, uintptr_t from, size_t bytes) const {

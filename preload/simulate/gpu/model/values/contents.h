@@ -5,6 +5,7 @@
 // world's lock guards every call.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -98,21 +99,20 @@ private:
     bool is_readable(const Piece& piece) const;
     std::vector<Overlap> overlaps(uintptr_t start, size_t bytes) const;
     void add(uintptr_t start, Piece piece);
-    // Forgets old contents of the range; if too much is remembered, all large or all small
-    // contents.
+    // Bytes are counted by kind: copies up to kMaxKnownBytes, larger ones, and contents that all
+    // pieces share, which take no memory.
+    enum Kind : size_t { kSmall, kLarge, kShared, kKindCount };
+    static Kind kind_of(const Piece& piece);
+    // Forgets old contents of the range; if too much is remembered of a kind, all of it.
     void make_room(uintptr_t to, size_t bytes);
-    void forget_like(const size_t& bytes_of_kind);
+    void forget_all_of(Kind kind);
     void note_repeated(uintptr_t to, size_t bytes, const std::shared_ptr<Content>& content);
     void note(uintptr_t to, const void* from, size_t bytes, const Content& kind);
-    // Bytes of pieces like this one. Large contents have a limit of their own.
-    size_t& bytes_like(const Piece& piece);
     // The end of the block that contains this address; 0: no block is known.
     uintptr_t block_end(uintptr_t address) const;
 
-    std::map<uintptr_t, Piece> pieces_;   // by device address, never overlapping
-    size_t small_bytes_ = 0;              // of pieces of contents up to kMaxKnownBytes
-    size_t large_bytes_ = 0;              // of larger ones
-    size_t shared_bytes_ = 0;             // of zeros and flags, which take no memory
+    std::map<uintptr_t, Piece> pieces_;  // by device address, never overlapping
+    std::array<size_t, kKindCount> bytes_ = {};
     std::map<uintptr_t, size_t> blocks_;  // latest blocks, never overlapping; some were freed
     uint64_t launch_count_ = 0;
     bool uploads_are_trusted_ = false;
