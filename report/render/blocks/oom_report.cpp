@@ -218,7 +218,7 @@ void put_head(Document& document, const TraceReader& reader, const RefusedReques
     JsonWriter& json = document.fields().field("schema_version", 1);
     put_run_facts(json, reader);
     put_simulated(document, reader);
-    const bool has_ended = refused.count != 0 && ended_the_program(reader, refused);
+    const bool has_ended = ended_the_program(reader, refused);
     json.field("refused", refused.count);
     json.field("caught", refused.count - (has_ended ? 1 : 0));
     json.key("ooms").begin_array();

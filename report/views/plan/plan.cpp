@@ -17,11 +17,6 @@ namespace {
 
 constexpr uint64_t kMostFrontierPoints = 12;
 
-bool ran_out_of_memory(const TraceReader& reader, const Progress& progress) {
-    const RefusedRequests refused = find_refused_requests(reader, progress);
-    return refused.count != 0 && ended_the_program(reader, refused);
-}
-
 std::optional<uint64_t> given_flops(const PlanText& text, const std::string& layer) {
     const std::string begin = layer + "=";
     for (const std::string& given : text.flops) {
@@ -305,7 +300,7 @@ Plan build_plan(const TraceReader& reader,
     Plan plan;
     plan.health = recorded.run.health();
     plan.device = recorded.run.device();
-    plan.is_cut_off = ran_out_of_memory(reader, progress);
+    plan.is_cut_off = ended_the_program(reader, find_refused_requests(reader, progress));
     plan.refusal = plan.is_cut_off
                        ? "the recorded run ran out of memory, so its peak is not known; record it "
                          "on a device that holds it (run --simulate h200), or use plan --try"

@@ -208,6 +208,9 @@ const FreePieces* Autopsy::free_pieces() const {
 }
 
 bool ended_the_program(const TraceReader& reader, const RefusedRequests& refused) {
+    if (refused.count == 0) {
+        return false;
+    }
     const std::string_view error = reader.definitions().meta_text("ended_by");
     if (!error.empty()) {
         return error.find("OutOfMemoryError") != std::string_view::npos;
