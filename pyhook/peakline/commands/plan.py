@@ -151,8 +151,7 @@ def _run_trials(args: argparse.Namespace) -> int:
 
 def _document(found: Planned) -> dict[str, Any]:
     document = dict(found.document)
-    if found.room_bytes:
-        document["budget_bytes"] = found.room_bytes  # a plan with a margin is for less
+    document["budget_bytes"] = found.room_bytes  # a plan with a margin is for less
     proof = dict(document.get("proof") or {})
     refuted = found.cheaper_run is not None and found.cheaper_run.out_of_memory
     document["proof"] = {**proof, "cheaper_refuted": refuted}
@@ -187,8 +186,7 @@ def _report(args: argparse.Namespace, command: list[str], found: Planned) -> Ite
     document = found.document
     yield "Simulated device: sizes are exact, numbers are not; no GPU was used"
     yield f"Peak as it is: {size_or_unknown(found.base.peak_bytes)}"
-    if found.room_bytes:
-        yield f"Device: {size_of(found.device_bytes)}, for torch {size_of(found.room_bytes)}"
+    yield f"Device: {size_of(found.device_bytes)}, for torch {size_of(found.room_bytes)}"
     if document["refusal"]:
         yield f"No plan: {document['refusal']}"
         return

@@ -118,7 +118,7 @@ class _Planner:
             return found
         other = other_bytes(base.trace)
         found.device_bytes = self._budget.bytes + (0 if self._budget.is_device else other)
-        found.room_bytes = found.device_bytes - other
+        found.room_bytes = max(0, found.device_bytes - other)
         found.document = self._document(base.trace, found.room_bytes)
         layers = found.document["all_layers"]
         if found.document["refusal"] or found.document["fits_as_it_is"]:
@@ -148,29 +148,33 @@ class _Planner:
             found.run = self._run("the plan", found.changes, device_bytes=found.device_bytes)
             if found.fits or not found.run.out_of_memory:
                 break
-        while found.fits and self._runs < MOST_RUNS:
-            cheaper = self._run_cheaper(found)
-            if cheaper is None or cheaper.status != found.base.status:
-                return
-            # It fits, too: it is the plan, if the search finds it for a larger room.
-            point = found.document["proof"]["next_cheaper"]
-            larger = point["peak_bytes"] + found.document["rounding_bytes"]
-            again = Planned(found.base, self._document(found.base.trace, larger, all_layers, flops))
-            if again.changes != _with_layers(found.changes, point["layers"]):
-                return
-            found.document, found.run, found.cheaper_run = again.document, cheaper, None
-            found.margin_bytes = max(0, room - larger)
+        while found.fits and self._runs < MOST_RUNS and self._run_cheaper(found):
+            if not self._take_cheaper(found, all_layers, flops):
+                break
 
-    def _run_cheaper(self, found: Planned) -> Measured | None:
-        """Run the cheaper set with the lowest peak, which should not fit; None: there is none."""
+    def _run_cheaper(self, found: Planned) -> bool:
+        """Run the cheaper set with the lowest peak; returns whether there is one and it fits."""
         cheaper = found.document["proof"]["next_cheaper"]
-        if cheaper is not None:
-            found.cheaper_run = self._run(
-                "the next cheaper plan",
-                _with_layers(found.changes, cheaper["layers"]),
-                device_bytes=found.device_bytes,
-            )
-        return found.cheaper_run
+        if cheaper is None:
+            return False
+        found.cheaper_run = self._run(
+            "the next cheaper plan",
+            _with_layers(found.changes, cheaper["layers"]),
+            device_bytes=found.device_bytes,
+        )
+        return found.cheaper_run.status == found.base.status
+
+    def _take_cheaper(self, found: Planned, all_layers: Path, flops: Path) -> bool:
+        """Make the cheaper plan that ran the plan, if the search finds it for a larger room."""
+        assert found.base.trace is not None
+        cheaper = found.document["proof"]["next_cheaper"]
+        room = cheaper["peak_bytes"] + found.document["rounding_bytes"]
+        again = Planned(found.base, self._document(found.base.trace, room, all_layers, flops))
+        if again.changes != _with_layers(found.changes, cheaper["layers"]):
+            return False
+        found.document, found.run, found.cheaper_run = again.document, found.cheaper_run, None
+        found.margin_bytes = max(0, found.room_bytes - room)
+        return True
 
     def _run(
         self,

@@ -49,13 +49,8 @@ class Planner(planning._Planner):
         self.least, self.free_below = least_that_fits, free_below
         self.tried: list[int] = []
 
-    def _run(
-        self,
-        name: str,
-        changes: Sequence[str],
-        environment: dict[str, str] | None = None,
-        device_bytes: int = 0,
-    ) -> Any:
+    def _run(self, name: str, changes: Sequence[str], *more: Any, **how: Any) -> Any:
+        device_bytes = how.get("device_bytes", 0)
         self._runs += 1
         layers = next((one.count("h.") for one in changes if one.startswith("checkpoint=")), 0)
         fits = not device_bytes or layers >= self.least
