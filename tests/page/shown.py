@@ -37,7 +37,7 @@ class Shown:
             "new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))"
         )
 
-    # What a user does, until the page is drawn again: it draws in the next frame.
+    # The actions of a user. Each returns when the page is drawn again, which is in the next frame.
 
     def click(self, selector: str, **how: Any) -> None:
         self.page.click(selector, **how)

@@ -94,7 +94,6 @@ def test_the_gap_at_a_step_is_that_of_diff(
     assert "At the highest moment of step 0" in shown.page.inner_text("#differences .note")
     for text, by in KEYS.items():
         shown.click(f'#differences .choice button:text-is("{text}")')
-        shown.drawn()
         words = ("diff", str(before), str(after), "--at", "step@0", "--by", by, "--json")
         said = json.loads(lab.peakline(*words).stdout)
         wanted = [
@@ -107,7 +106,6 @@ def test_the_gap_at_a_step_is_that_of_diff(
         )
         assert delta == sum(row[0] for row in wanted)
     shown.click("#differences .by-step .link")
-    shown.drawn()
     assert shown.page.inner_text("#differences .note").startswith("At the peak of each.")
     assert shown.console == []
 

@@ -299,7 +299,6 @@ def test_a_line_has_the_reason_of_its_difference_in_both_directions(
     for before, after in ((0, 1), (1, 0)):
         shown.select_option("#differences select >> nth=0", str(before))
         shown.select_option("#differences select >> nth=1", str(after))
-        shown.drawn()
         reasons = shown.page.locator("#differences .why")
         assert reasons.all_inner_texts() == ["<b>kept</b>"]
         assert place in reasons.locator("xpath=../..").inner_text()

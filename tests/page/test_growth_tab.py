@@ -75,7 +75,6 @@ def test_the_two_ends_are_chosen_by_hand_by_keyboard_and_by_address(show: Show) 
     assert again.page.evaluate(LEVELS) == dragged
     again.fill("#growth label:nth-of-type(1) input", "1")
     again.press("#growth label:nth-of-type(1) input", "Enter")
-    again.drawn()
     assert "a=2" in again.page.evaluate("location.hash")  # sample 0 is before the first step
 
 

@@ -65,7 +65,6 @@ def choose_moment(shown: Shown, name: str) -> None:
     options = shown.page.locator("#map .tools select option").all_inner_texts()
     [wanted] = [text for text in options if text.startswith(name)]
     shown.select_option("#map .tools select", label=wanted)
-    shown.drawn()
 
 
 def check_map(shown: Shown, torchs: dict[str, Any]) -> None:
@@ -200,7 +199,6 @@ def test_a_block_says_what_it_is_and_why_its_segment_stays(show: Show, plain: Ru
         shown.key("ArrowLeft")
     check_past(shown, plain.trace)
     shown.click("#map .panel button:text-is('Show this line in Lines')")
-    shown.drawn()
     assert not shown.page.evaluate("document.querySelector('#lines').hidden")
     assert len(shown.page.query_selector_all("#lines tbody tr")) == 1
 
@@ -241,7 +239,6 @@ def test_the_moment_of_the_bar_is_that_of_the_map(show: Show, plain: Run) -> Non
     shown.page.focus("#bar")
     for _ in range(6):
         shown.key("ArrowLeft")
-        shown.drawn()
         said = shown.page.evaluate(
             '() => ({...document.querySelector("#say [data-bytes]").dataset})'
         )

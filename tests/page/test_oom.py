@@ -66,7 +66,6 @@ def test_the_moment_of_a_request_can_be_shown_on_every_tab(
     shown = show(file=oom_file, address="#tab=oom")
     shown.select_option("#oom select", "1")
     shown.click("#oom button.link")
-    shown.drawn()
     shown.tab("lines")
     said = shown.page.evaluate('() => ({...document.querySelector("#say [data-bytes]").dataset})')
     assert int(said["bytes"]) == oom_run.said["refused"][1]["allocated"]
@@ -82,7 +81,6 @@ def test_the_map_of_a_request_is_that_of_its_moment(
         shown.tab("oom")
         shown.select_option("#oom select", str(number))
         shown.click("#oom button.link:has-text('map')")
-        shown.drawn()
         assert shown.page.inner_text("#map .sub").startswith(f"refused request {number + 1}:")
         reserved = shown.page.get_attribute("#map .big", "data-bytes")
         assert int(reserved) == torchs["reserved"]

@@ -80,7 +80,6 @@ def test_the_page_opens_at_the_peak_that_torch_reports(show: Show, run: Run) -> 
     again = show(address=address)
     assert again.page.evaluate(SAID) == shown.page.evaluate(SAID)
     shown.key("p")
-    shown.drawn()
     assert int(shown.page.evaluate(SAID)["bytes"]) == run.said["peak"]
 
 

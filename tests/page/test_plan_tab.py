@@ -50,14 +50,12 @@ def test_a_budget_chooses_the_cheapest_set_that_fits(show: Show, file: Path) -> 
     for wanted in (1, len(rows) - 1):
         shown.fill(FIELD, repr((rows[wanted][0] + 1) / 2**30))
         shown.press(FIELD, "Enter")
-        shown.drawn()
         assert shown.page.evaluate(CHOSEN) == wanted
         snippet = shown.page.evaluate('document.querySelector("#plan pre").textContent')
         assert f"for name in {rows[wanted][1].split(', ')}:" in snippet
         compile(snippet, "snippet", "exec")
     shown.fill(FIELD, "0.001")
     shown.press(FIELD, "Enter")
-    shown.drawn()
     assert shown.page.evaluate(CHOSEN) == -1
     assert "No set of layers fits" in shown.page.inner_text("#plan .lead")
     canvas = shown.page.locator("#plan canvas").bounding_box()

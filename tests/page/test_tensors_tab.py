@@ -93,12 +93,10 @@ def test_a_choice_of_blocks_sums_to_the_row_of_the_table(show: Show, lab: Lab, r
     rows = {row["key"]: row["bytes"] for row in lab.table(run.trace, "--by", "category")["rows"]}
     for category, size in rows.items():
         shown.click(f'#tensors .choice button:text-is("{category}")')
-        shown.drawn()
         note = shown.page.evaluate('document.querySelector("#tensors .note").dataset.bytes')
         assert int(note) == size
     shown.click('#tensors .choice button:text-is("all")')
     shown.fill("#tensors input", "float32 [256, 256]")
-    shown.drawn()
     texts = {text for _, text in shown.page.evaluate(ROWS)}
     assert texts == {"float32 [256, 256]"}
     # A head sorts; the address keeps what was searched.

@@ -32,7 +32,7 @@ def written(folder: Path, processes: dict[int, dict[float, int]]) -> Path:
 
 
 class Drawn:
-    """What a figure of a table shows."""
+    """The areas, marks and title of the figure of a table."""
 
     def __init__(self, path: Path, top: int = 12) -> None:
         figure, axes = plt.subplots()
