@@ -118,9 +118,11 @@ public:
     // A phase's peak is known from its marks on, so they are recorded once: after opening a trace
     // record() repeats those that are still valid.
     void record_mark(format::MarkKind kind, uint32_t thread, uint32_t string);
-    void record_scope(format::ScopeAction action, uint32_t thread, uint32_t string);
-    // In addition to the scopes: a method of an optimizer.
-    void record_step(StepAction action);
+    // `step`: the scope is a method of an optimizer.
+    void record_scope(format::ScopeAction action,
+                      uint32_t thread,
+                      uint32_t string,
+                      StepAction step = StepAction::kNone);
     // The call site of the scope that began last on this thread. `context`: id of StackTable.
     void record_scope_caller(uint32_t context);
 

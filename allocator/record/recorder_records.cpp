@@ -66,20 +66,21 @@ void Recorder::record_mark(MarkKind kind, uint32_t thread, uint32_t string) {
     put(format::Mark{kind, thread, string});
 }
 
-void Recorder::record_scope(format::ScopeAction action, uint32_t thread, uint32_t string) {
+void Recorder::record_scope(format::ScopeAction action,
+                            uint32_t thread,
+                            uint32_t string,
+                            StepAction step) {
     const LockGuard guard(lock_);
     // A scope that began while tracing also ends when tracing is off.
-    if (usable_ && (is_tracing() || action == format::ScopeAction::kEnd)) {
-        put(format::Scope{action, thread, string});
+    if (!usable_ || (!is_tracing() && action != format::ScopeAction::kEnd)) {
+        return;
     }
-}
-
-void Recorder::record_step(StepAction action) {
-    const LockGuard guard(lock_);
-    if (usable_ && writer_.is_bounded() && is_tracing() &&
-        steps_.ends_optimizer_step(action, next_ordinal_)) {
+    // Before the record: a checkpoint that follows it directly must include this step.
+    if (step != StepAction::kNone && writer_.is_bounded() && is_tracing() &&
+        steps_.ends_optimizer_step(step, next_ordinal_)) {
         end_step();
     }
+    put(format::Scope{action, thread, string});
 }
 
 void Recorder::end_step() {

@@ -42,12 +42,11 @@ bool has_prefix(const char* name, const char* prefix) {
     return strncmp(name, prefix, strlen(prefix)) == 0;
 }
 
-void record_step(const char* name, StepAction of_step, StepAction of_zero_grad) {
+StepAction step_of(const char* name, StepAction of_step, StepAction of_zero_grad) {
     if (has_prefix(name, kStep)) {
-        Recorder::instance().record_step(of_step);
-    } else if (has_prefix(name, kZeroGrad)) {
-        Recorder::instance().record_step(of_zero_grad);
+        return of_step;
     }
+    return has_prefix(name, kZeroGrad) ? of_zero_grad : StepAction::kNone;
 }
 
 // torch keeps the name only during the call.
@@ -218,8 +217,9 @@ void end_engine_run(uint32_t outer_caller) {
 void begin_scope(const char* name) {
     on_this_thread([name](ThreadState& state) {
         Recorder& recorder = Recorder::instance();
-        begin_region(state.thread_id, intern_operator(recorder.table(), name));
-        record_step(name, StepAction::kOptimizerBegun, StepAction::kZeroGradBegun);
+        begin_region(state.thread_id,
+                     intern_operator(recorder.table(), name),
+                     step_of(name, StepAction::kOptimizerBegun, StepAction::kZeroGradBegun));
         if (has_prefix(name, kOptimizer) && recorder.is_tracing()) {
             recorder.record_scope_caller(capture::capture_context(recorder.table(), state));
         }
@@ -237,8 +237,9 @@ void call_after_steps(void (*call)()) {
 
 void end_scope(const char* name) {
     on_this_thread([name](const ThreadState& state) {
-        end_region(state.thread_id, intern_operator(Recorder::instance().table(), name));
-        record_step(name, StepAction::kOptimizerEnded, StepAction::kZeroGradEnded);
+        end_region(state.thread_id,
+                   intern_operator(Recorder::instance().table(), name),
+                   step_of(name, StepAction::kOptimizerEnded, StepAction::kZeroGradEnded));
     });
     if (has_prefix(name, kStep)) {
         on_this_thread([](const ThreadState& state) {

@@ -83,20 +83,20 @@ uint64_t monotonic_ns() {
     return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<uint64_t>(now.tv_nsec);
 }
 
-void begin_region(uint32_t thread, uint32_t string) {
+void begin_region(uint32_t thread, uint32_t string, record::StepAction step) {
     Recorder& recorder = Recorder::instance();
     add({thread, string, monotonic_ns(), recorder.is_tracing()});
-    recorder.record_scope(ScopeAction::kBegin, thread, string);
+    recorder.record_scope(ScopeAction::kBegin, thread, string, step);
 }
 
-void end_region(uint32_t thread, uint32_t string) {
+void end_region(uint32_t thread, uint32_t string, record::StepAction step) {
     Recorder& recorder = Recorder::instance();
     OpenRegion region;
     if (!remove(thread, string, &region)) {
         region = {thread, string, 0, recorder.is_tracing()};
     }
     if (region.is_recorded) {
-        recorder.record_scope(ScopeAction::kEnd, region.thread, string);
+        recorder.record_scope(ScopeAction::kEnd, region.thread, string, step);
     }
 }
 

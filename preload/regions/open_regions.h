@@ -5,14 +5,16 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "allocator/record/levels/step_history.h"
 #include "early_regions.h"
 
 namespace peakline::preload {
 
 // Begins or ends the region with this id of its name. It ends on the thread on which it began, even
 // if another thread ends it. Hooks call this: it neither allocates nor waits.
-void begin_region(uint32_t thread, uint32_t string);
-void end_region(uint32_t thread, uint32_t string);
+// `step`: see Recorder::record_scope().
+void begin_region(uint32_t thread, uint32_t string, record::StepAction step);
+void end_region(uint32_t thread, uint32_t string, record::StepAction step);
 
 // See Note [Regions before the recording]. Call once, while recording is switched on. Returns the
 // open regions, oldest first. Each must be kept or recorded before finish_early_regions().

@@ -22,7 +22,7 @@
 
 namespace peakline::record {
 
-enum class StepAction { kOptimizerBegun, kOptimizerEnded, kZeroGradBegun, kZeroGradEnded };
+enum class StepAction { kNone, kOptimizerBegun, kOptimizerEnded, kZeroGradBegun, kZeroGradEnded };
 
 class StepHistory {
 public:

@@ -1,6 +1,7 @@
 // The steps and refused requests before the first event of a bounded trace, compared with levels by
 // brute force.
 #include "random_program.h"
+#include "report/replay/phases/phase_replay.h"
 
 namespace peakline::test {
 namespace {
@@ -10,6 +11,9 @@ using record::StepAction;
 
 constexpr uint32_t kContexts = 5;
 constexpr uint32_t kGpus = 2;
+constexpr uint32_t kThread = 1;
+constexpr char kStepName[] = "Optimizer.step#SGD.step";
+constexpr char kZeroGradName[] = "Optimizer.zero_grad#SGD.zero_grad";
 
 using Place = std::pair<uint32_t, uint32_t>;  // context, device
 
@@ -101,22 +105,28 @@ public:
         peak_ = level_;
     }
     void step_optimizer() {
-        recorder_->record_step(StepAction::kOptimizerBegun);
-        work(4);
-        recorder_->record_step(StepAction::kOptimizerEnded);
+        scope(
+            kStepName, StepAction::kOptimizerBegun, StepAction::kOptimizerEnded, [&] { work(4); });
         end_step();
-        if (steps.size() % 3 == 0) {  // zero_grad
-            recorder_->record_step(StepAction::kZeroGradBegun);
-            release();
-            recorder_->record_step(StepAction::kZeroGradEnded);
+        if (steps.size() % 3 == 0) {
+            scope(kZeroGradName, StepAction::kZeroGradBegun, StepAction::kZeroGradEnded, [&] {
+                release();
+            });
             go_on_with_step();
         }
         if (steps.size() % 5 == 0) {  // another optimizer
-            recorder_->record_step(StepAction::kOptimizerBegun);
-            work(3);
-            recorder_->record_step(StepAction::kOptimizerEnded);
+            scope(kStepName, StepAction::kOptimizerBegun, StepAction::kOptimizerEnded, [&] {
+                work(3);
+            });
             go_on_with_step();
         }
+    }
+    template <class Content>
+    void scope(const char* name, StepAction begun, StepAction ended, Content content) {
+        const uint32_t string = recorder_->table().intern_text(name);
+        recorder_->record_scope(format::ScopeAction::kBegin, kThread, string, begun);
+        content();
+        recorder_->record_scope(format::ScopeAction::kEnd, kThread, string, ended);
     }
 
     std::map<Place, Level> levels() const {
@@ -214,6 +224,29 @@ TEST_CASE("a bounded trace knows the steps before its events", "[record][keep][s
     }
 }
 
+// Steps of few events: some checkpoints come directly after the end of an optimizer.
+TEST_CASE("kept steps count on from those before them", "[record][keep][steps]") {
+    constexpr uint32_t kSteps = 150'000;
+    for (const uint32_t seed : {5U, 7U, 8U}) {
+        INFO("seed " << seed);
+        const TemporaryFile file;
+        SteppedProgram program(seed, file.path());
+        for (uint32_t i = 0; i < kSteps; ++i) {
+            program.allocate();
+            program.scope(
+                kStepName, StepAction::kOptimizerBegun, StepAction::kOptimizerEnded, [] {});
+            program.release();
+        }
+        const auto reader = report::TraceReader::open_file(file.path());
+        REQUIRE(reader.checkpoint()->first_event > 10'000);
+        const report::PhaseTable table =
+            report::replay_phases(reader, report::make_phase_rules(reader.definitions()), {}).table;
+        REQUIRE(table.steps.size() > 100);
+        CHECK(table.first_step == reader.checkpoint()->steps.value().step_count);
+        CHECK(table.first_step + table.steps.size() == kSteps);
+    }
+}
+
 TEST_CASE("a trace of the last bytes knows the steps before them", "[record][keep][steps]") {
     const TemporaryFile file;
     SteppedProgram program(6, file.path(), {Keep::Kind::kLast, 2 << 20});
@@ -235,8 +268,7 @@ TEST_CASE("marks of the program are steps, and what optimizers do within them is
     program.recorder().record_mark(MarkKind::kStep, 0, 0);  // the first one begins
     for (int i = 0; i < 400; ++i) {
         program.work(1000);
-        program.recorder().record_step(StepAction::kOptimizerBegun);
-        program.recorder().record_step(StepAction::kOptimizerEnded);
+        program.scope(kStepName, StepAction::kOptimizerBegun, StepAction::kOptimizerEnded, [] {});
         program.recorder().record_mark(MarkKind::kStep, 0, 0);
         program.end_step();
     }

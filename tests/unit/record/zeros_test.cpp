@@ -69,8 +69,7 @@ TEST_CASE("a recorder of zeros does nothing, whatever it is told", "[zeros]") {
     recorder.record(format::AllocatorCall{});
     recorder.record_driver_alloc({});
     recorder.record_mark(format::MarkKind{}, 1, 1);
-    recorder.record_scope(format::ScopeAction{}, 1, 1);
-    recorder.record_step({});
+    recorder.record_scope(format::ScopeAction{}, 1, 1, {});
     recorder.record_scope_caller(1);
     const Recorder::ReportedTensor told{1 << 20, 1, format::TensorKind{}, 1};
     CHECK(recorder.report_tensors(&told, 1) <= 1);
