@@ -4,6 +4,8 @@
 // silently.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <optional>
 #include <span>
 #include <string>
@@ -58,6 +60,11 @@ public:
     uint64_t last_tick() const;
     double seconds(uint64_t ticks) const {
         return static_cast<double>(ticks) * superblock_.tick_ns * 1e-9;
+    }
+    // The nearest tick: a time from a report is rounded, and means its event. Any number is valid.
+    uint64_t tick_of(double seconds) const {
+        const double ticks = std::round(seconds * 1e9 / superblock_.tick_ns);
+        return ticks < 9e18 ? static_cast<uint64_t>(std::max(ticks, 0.0)) : UINT64_MAX;
     }
 
     // Decodes all events into `visitor`, see event_decoder.h. Calls it on this thread.

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from peakline.recording.event_batches import Event
 
 _ADDED, _REMOVED = ("segment_alloc", "segment_map"), ("segment_free", "segment_unmap")
+_SAME_MOMENT = 10e-9  # seconds; times have 15 digits in a document, a tick is 128 ns
 _UNKNOWN = "unknown"
 _RETURNED = "segments from before that returned to the device"
 OLDER = "requests from before the known events"
@@ -117,7 +118,7 @@ def reserved_since(
     old = [Piece(one["address"], one["address"] + one["bytes"]) for one in then["segments"]]
     pieces = _Pieces(old)
     for event in _segment_events(recording, since_seconds, number, options):
-        if event.seconds > then["seconds"]:
+        if event.seconds - then["seconds"] > _SAME_MOMENT:
             pieces.apply(event)
     grown = [one for one in pieces.all if is_whole or one.since is not None]
     rows = _rows_of(grown, now["segments"])

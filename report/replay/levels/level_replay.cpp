@@ -44,8 +44,7 @@ LevelReplay::LevelReplay(const BlockStream& stream, const ReplayRequest& request
         trackers_.emplace_back(other(request.measure), DeviceSum::kEach, max_allocs);
     }
     if (request.moment.kind == MomentKind::kTime) {
-        moment_tick_ =
-            static_cast<uint64_t>(request.moment.seconds * 1e9 / reader_.superblock().tick_ns);
+        moment_tick_ = reader_.tick_of(request.moment.seconds);
     }
 }
 

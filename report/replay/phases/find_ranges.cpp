@@ -29,11 +29,10 @@ bool parse_bound(std::string_view text, double* seconds) {
 class TimeFollower : public BlockFollower {
 public:
     TimeFollower(const TraceReader& reader, double from_seconds, double to_seconds)
-        : reader_(reader), from_seconds_(from_seconds), to_seconds_(to_seconds) {}
+        : from_(reader.tick_of(from_seconds)), to_(reader.tick_of(to_seconds)) {}
 
     void before_event(EventTime at) {
-        const double seconds = reader_.seconds(at.tick);
-        if (seconds >= from_seconds_ && seconds <= to_seconds_) {
+        if (at.tick >= from_ && at.tick <= to_) {
             range_.begin = range_.end == 0 ? at.event : range_.begin;
             range_.end = at.event + 1;
         }
@@ -41,9 +40,8 @@ public:
     EventRange range() const { return range_; }
 
 private:
-    const TraceReader& reader_;
-    double from_seconds_;
-    double to_seconds_;
+    uint64_t from_;  // ticks
+    uint64_t to_;
     EventRange range_;
 };
 

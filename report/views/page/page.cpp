@@ -1,7 +1,6 @@
 #include "page.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <utility>
 
@@ -12,12 +11,6 @@
 
 namespace peakline::report {
 namespace {
-
-// Rounds to the nearest tick: a time from a report is rounded, and means its event.
-uint64_t tick_of(const TraceReader& reader, double seconds) {
-    const double ticks = std::round(seconds * 1e9 / reader.superblock().tick_ns);
-    return ticks < 9e18 ? static_cast<uint64_t>(std::max(ticks, 0.0)) : UINT64_MAX;
-}
 
 void check_rows(const Page& page, const PagePeak& peak) {
     uint64_t sum = 0;
@@ -62,8 +55,8 @@ Page build_page(const TraceReader& reader,
     page.points = PagePoints(std::max(limits.points, least));
     page.moments = PageMoments(std::max(limits.moments, least), limits.changes);
     PageContexts contexts(stacks, page.phases.table);
-    const ShownRange range = {tick_of(reader, request.from_seconds),
-                              tick_of(reader, request.to_seconds)};
+    const ShownRange range = {reader.tick_of(request.from_seconds),
+                              reader.tick_of(request.to_seconds)};
     const std::vector<PageMapMoment> wanted = follow_levels(
         {reader, selection.request, range, limits, facts, stacks}, contexts, progress, &page);
     if (page.has_segments && !page.points.points().empty()) {

@@ -1,9 +1,13 @@
 // Numbers, paths and JSON as text.
+#include <limits>
+#include <random>
+
 #include "plain_text.h"
 #include "report/render/document/document.h"
 #include "report/render/format/format_bytes.h"
 #include "report/render/format/json_writer.h"
 #include "report/render/format/path_display.h"
+#include "report_testing.h"
 #include "tests/unit/catching.h"
 
 namespace peakline::report {
@@ -43,6 +47,19 @@ TEST_CASE("a size that rounds up never gets a fifth digit", "[report]") {
 
 TEST_CASE("negative sizes keep their sign", "[report]") {
     CHECK(format_bytes(int64_t{-2048}) == "-2.000 KB");
+}
+
+TEST_CASE("the time of an event in JSON names its tick", "[report]") {
+    const test::OpenTrace trace("start\n alloc a 1 1\n stop\n end\n");
+    std::mt19937_64 random(1);
+    for (int i = 0; i < 10'000; ++i) {
+        const uint64_t tick = random() >> (20 + random() % 40);  // up to two weeks
+        JsonWriter json;
+        json.value(trace.reader.seconds(tick));
+        CHECK(trace.reader.tick_of(std::stod(json.take())) == tick);
+    }
+    CHECK(trace.reader.tick_of(-1) == 0);
+    CHECK(trace.reader.tick_of(std::numeric_limits<double>::infinity()) == UINT64_MAX);
 }
 
 TEST_CASE("counts have commas", "[report]") {
