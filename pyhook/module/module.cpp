@@ -27,6 +27,7 @@ using peakline::pyhook::knows_instance;
 using peakline::pyhook::learn_finalizer;
 using peakline::pyhook::name_instance;
 using peakline::pyhook::note;
+using peakline::pyhook::objects_of;
 using peakline::pyhook::own_instance;
 using peakline::pyhook::read_file;
 using peakline::pyhook::remember_lines;
@@ -310,6 +311,7 @@ PyMethodDef g_methods[] = {
     {"name_instance", name_instance, METH_VARARGS, "Name an object (object, class, root, path)."},
     {"knows_instance", knows_instance, METH_O, "Whether a stack has shown this object."},
     {"learn_finalizer", learn_finalizer, METH_O, "Learn how classes with a __del__ finalise."},
+    {"objects_of", objects_of, METH_O, "All objects of exactly these classes."},
     {"watch_class", watch_class, METH_O, "Whether deaths of this class's objects are seen now."},
     {"watch", watch, METH_O, "A number of this object until it dies; 0: it cannot be watched."},
     {"watched", watched, METH_VARARGS, "The object (id, number), or None when it has died."},

@@ -1,9 +1,11 @@
 #include "module_objects.h"
 
 #include <cstdint>
+#include <unordered_set>
 #include <vector>
 
 #include "preload/peakline_api.h"
+#include "pyhook/holders/roots.h"
 
 namespace peakline::pyhook {
 namespace {
@@ -91,6 +93,25 @@ PyObject* watched(PyObject*, PyObject* arguments) {
         Py_RETURN_NONE;
     }
     return Py_NewRef(reinterpret_cast<PyObject*>(address));
+}
+
+PyObject* objects_of(PyObject*, PyObject* classes) {
+    std::unordered_set<const PyObject*> wanted;
+    for (Py_ssize_t i = 0; i < PyList_Size(classes); ++i) {
+        wanted.insert(PyList_GetItem(classes, i));
+    }
+    PyObject* const all = all_objects();
+    PyObject* const found = PyList_New(0);
+    const Py_ssize_t count = all == nullptr || found == nullptr ? 0 : PyList_Size(all);
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        PyObject* const object = PyList_GetItem(all, i);
+        if (wanted.count(reinterpret_cast<PyObject*>(Py_TYPE(object))) != 0 &&
+            PyList_Append(found, object) != 0) {
+            break;
+        }
+    }
+    Py_XDECREF(all);
+    return PyErr_Occurred() == nullptr ? found : nullptr;
 }
 
 PyObject* define_tensor(PyObject*, PyObject* arguments) {

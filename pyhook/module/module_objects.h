@@ -24,6 +24,9 @@ PyObject* watch_class(PyObject*, PyObject* kind);
 PyObject* watch(PyObject*, PyObject* object);
 // (address, number): the object, or None when it has died.
 PyObject* watched(PyObject*, PyObject* arguments);
+// ([class, ...]): all objects of exactly these classes. No other thread runs Python meanwhile, and
+// no other object is held afterwards: a tensor that a thread drops is freed when it would be.
+PyObject* objects_of(PyObject*, PyObject* classes);
 
 // ---- tensors ----------------------------------------------------------------------------------
 

@@ -42,3 +42,7 @@ def test_features_peak_the_same_without_peakline(lab: Lab) -> None:
 
 def test_nothing_is_told_when_all_goes_well(each_lab: Lab) -> None:
     assert each_lab.once("observables.py").notes == []
+
+
+def test_tensors_that_a_thread_drops_are_freed_at_once(lab: Lab) -> None:
+    assert lab.once("frees_during_looks.py").said == {"kept": 0}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -187,13 +186,13 @@ class Objects:
         for kind in module_types:
             self._recorder.watch_class(kind)
         modules = []
-        # type() does not call the object; isinstance() would call __class__ of proxies.
-        for thing in gc.get_objects():
+        for thing in self._recorder.objects_of([*module_types, *optimizer_types]):
+            # type() does not call the object; isinstance() would call __class__ of proxies.
             kind = type(thing)
-            if kind in module_types and not (as_torch_compiles and _is_traced(kind)):
-                modules.append(thing)
-            elif kind in optimizer_types:
+            if kind not in module_types:
                 self._optimizers.remember(thing)
+            elif not (as_torch_compiles and _is_traced(kind)):
+                modules.append(thing)
         self._modules.name_all(modules)
 
 
