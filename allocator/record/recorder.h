@@ -118,7 +118,7 @@ public:
     // A phase's peak is known from its marks on, so they are recorded once: after opening a trace
     // record() repeats those that are still valid.
     void record_mark(format::MarkKind kind, uint32_t thread, uint32_t string);
-    // `step`: the scope is a method of an optimizer.
+    // `step`: the scope is a method of an optimizer, or a run of the autograd engine.
     void record_scope(format::ScopeAction action,
                       uint32_t thread,
                       uint32_t string,

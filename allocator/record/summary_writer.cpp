@@ -183,8 +183,9 @@ void SummaryWriter::put_step_history() {
     }
     const uint64_t head[] = {static_cast<uint64_t>(of_.steps.source()),
                              of_.steps.step_count(),
-                             of_.steps.steps_per_sample()};
-    writer_.put_summary(SummaryType::kStepHistory, head, 3);
+                             of_.steps.steps_per_sample(),
+                             of_.steps.may_go_on(of_.next_ordinal) ? 1U : 0U};
+    writer_.put_summary(SummaryType::kStepHistory, head, std::size(head));
     size_t at = 0;
     for (const StepHistory::Sample& sample : of_.steps.samples()) {
         const StepHistory::Moment& moment = sample.at;

@@ -118,11 +118,12 @@ capture::RunningNode running_node(const ThreadState& state,
     part.visit_leaves(node, report, &forward_node);
 }
 
-void record_scope(format::ScopeAction action, const char* name) {
+void record_engine_scope(format::ScopeAction action, StepAction step) {
     Recorder& recorder = Recorder::instance();
     ThreadState* state = recorder.is_tracing() ? capture::thread_state(recorder.table()) : nullptr;
     if (state != nullptr) {
-        recorder.record_scope(action, state->thread_id, intern_operator(recorder.table(), name));
+        recorder.record_scope(
+            action, state->thread_id, intern_operator(recorder.table(), kEngineScope), step);
     }
 }
 
@@ -194,7 +195,7 @@ void begin_node_of(const torch_part::Part& part, const void* node) {
 
 // Runs without tracing, too, so that every end has its beginning.
 uint32_t begin_engine_run() {
-    record_scope(format::ScopeAction::kBegin, kEngineScope);
+    record_engine_scope(format::ScopeAction::kBegin, StepAction::kBackwardBegun);
     uint32_t outer_caller = 0;
     on_this_thread([&outer_caller](ThreadState& state) {
         Recorder& recorder = Recorder::instance();
@@ -209,7 +210,7 @@ uint32_t begin_engine_run() {
 void end_engine_run(uint32_t outer_caller) {
     forget_graphs();
     on_this_thread([=](ThreadState& state) { capture::end_engine(state, outer_caller); });
-    record_scope(format::ScopeAction::kEnd, kEngineScope);
+    record_engine_scope(format::ScopeAction::kEnd, StepAction::kNone);
 }
 
 // Methods of an optimizer allocate in torch's code. The line to change is the caller in the

@@ -173,7 +173,8 @@ enum class SummaryType : uint32_t {
     kOutline = 23,  // uv version of its JSON | the JSON as a zstd frame
     // In a checkpoint: Note [Step history] in allocator/record/levels/step_history.h. It is valid
     // only if kStepHistoryEnd is there. A sample precedes the changes since the sample before it.
-    kStepHistory = 24,     // uv SampleSource | uv steps that ended | uv steps per sample
+    kStepHistory = 24,     // uv SampleSource | uv steps that ended | uv steps per sample | uv 1: an
+                           // optimizer that runs or comes next belongs to the last step; optional
     kStepSample = 25,      // uv tick | uv next ordinal | of all GPUs: uv level | uv peak since the
                            // sample before
     kLevelChange = 26,     // uv context | uv device | zz block bytes | zz requested | zz blocks

@@ -46,9 +46,12 @@ bool StepHistory::ends_optimizer_step(StepAction action, uint64_t next_ordinal) 
     if (source_ == SampleSource::kMarks) {
         return false;
     }
-    const bool follows = step_count_ != 0 && next_ordinal == last_ordinal_;
+    if (action == StepAction::kBackwardBegun) {
+        resumes_ = false;
+        return false;
+    }
     if (action == StepAction::kOptimizerBegun || action == StepAction::kZeroGradBegun) {
-        resumes_ = source_ == SampleSource::kOptimizer && follows;
+        resumes_ = source_ == SampleSource::kOptimizer && follows_step(next_ordinal);
         return false;
     }
     if (action == StepAction::kZeroGradEnded && !resumes_) {
@@ -60,6 +63,10 @@ bool StepHistory::ends_optimizer_step(StepAction action, uint64_t next_ordinal) 
     ends_last_again_ = resumes_;
     resumes_ = false;
     return true;
+}
+
+bool StepHistory::may_go_on(uint64_t next_ordinal) const {
+    return source_ == SampleSource::kOptimizer && (resumes_ || follows_step(next_ordinal));
 }
 
 bool StepHistory::ends_marked_step() {

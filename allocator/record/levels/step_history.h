@@ -4,9 +4,10 @@
 //
 // Note [Step history]
 // A step ends with optimizer.step(). Optimizers and zero_grad() directly after it, with no block
-// made in between, belong to it: the rule of report/replay/phases/step_follower.h. A step that the
-// program marks ends at the begin of the next one, and marks take precedence. Without steps, the
-// checkpoints are the samples.
+// made in between, belong to it: the rule of report/replay/phases/step_follower.h. An optimizer
+// that runs a backward pass, in its closure, makes a step of its own. A step that the program marks
+// ends at the begin of the next one, and marks take precedence. Without steps, the checkpoints are
+// the samples.
 //
 // There is room for kMostSamples samples. When it is full, every two become one, and from then on
 // each covers twice as many steps: sample n (from 0) belongs to step (n + 1) * steps_per_sample()
@@ -22,7 +23,14 @@
 
 namespace peakline::record {
 
-enum class StepAction { kNone, kOptimizerBegun, kOptimizerEnded, kZeroGradBegun, kZeroGradEnded };
+enum class StepAction {
+    kNone,
+    kOptimizerBegun,
+    kOptimizerEnded,
+    kZeroGradBegun,
+    kZeroGradEnded,
+    kBackwardBegun
+};
 
 class StepHistory {
 public:
@@ -60,6 +68,8 @@ public:
     bool ends_optimizer_step(StepAction action, uint64_t next_ordinal);
     bool ends_marked_step();
     bool ends_part() const { return source_ == format::SampleSource::kParts; }
+    // An optimizer that runs now, or is the next thing to begin, belongs to the last step.
+    bool may_go_on(uint64_t next_ordinal) const;
     // Call it if one of them returned true. `peak_bytes` of the moment is since the last call.
     void end_step(const Moment& moment, const LiveSet& live_set);
 
@@ -92,6 +102,9 @@ private:
     Slot* slot_of(ContextOnDevice key);
     void put_changes();
     void halve();
+    bool follows_step(uint64_t next_ordinal) const {
+        return step_count_ != 0 && next_ordinal == last_ordinal_;
+    }
     bool is_sampled(uint64_t step) const { return (step + 1) % steps_per_sample_ == 0; }
 
     format::SampleSource source_ = format::SampleSource::kParts;

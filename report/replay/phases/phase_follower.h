@@ -77,6 +77,9 @@ public:
         table_.earlier_source = !checkpoint.steps               ? StepSource::kNone
                                 : checkpoint.steps->has_marks() ? StepSource::kMarks
                                                                 : StepSource::kOptimizer;
+        if (checkpoint.steps && checkpoint.steps->may_go_on) {
+            nesting_.steps().continue_earlier_step();
+        }
     }
     // A region that was open at the start of the trace; its thread is unknown.
     void restore_named(uint32_t name, EventTime at) { named_.begin(track_at(0).named, name, at); }

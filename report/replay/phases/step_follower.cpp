@@ -21,6 +21,7 @@ PhaseInterval StepFollower::end(Running& running, EventTime at) {
 }
 
 void StepFollower::on_phase(Phase phase, EventTime at) {
+    is_of_earlier_ = std::exchange(follows_earlier_, false) && phase == Phase::kOptimizer;
     if (phase == Phase::kOptimizer || (phase == Phase::kZeroGrad && pending_.has_value())) {
         resumed_ = std::exchange(pending_, std::nullopt);
     } else if (pending_.has_value()) {
@@ -42,6 +43,7 @@ void StepFollower::on_phase(Phase phase, EventTime at) {
 }
 
 void StepFollower::on_closure_begin() {
+    is_of_earlier_ = false;
     if (resumed_.has_value()) {
         pending_ = std::exchange(resumed_, std::nullopt);
     }
@@ -52,6 +54,12 @@ void StepFollower::on_optimizer_end(EventTime at) {
         return;
     }
     PhaseInterval step = end(*running_, at);
+    if (is_of_earlier_) {
+        is_step_ = is_of_earlier_ = false;
+        follows_earlier_ = true;
+        running_ = begin(at);
+        return;
+    }
     if (resumed_.has_value()) {
         resumed_->uses.append(step.uses);
         step.uses = std::move(resumed_->uses);

@@ -18,6 +18,8 @@ class StepFollower {
 public:
     explicit StepFollower(LevelMeter& meter) : meter_(meter) {}
 
+    // At the start of a bounded trace: an optimizer that comes next belongs to an earlier step.
+    void continue_earlier_step() { follows_earlier_ = true; }
     // A phase begins that is inside no other.
     void on_phase(Phase phase, EventTime at);
     // The phase of an optimizer that just began is only the frame of its closure.
@@ -48,6 +50,8 @@ private:
     // step.
     std::optional<PhaseInterval> pending_;
     std::optional<PhaseInterval> resumed_;
+    bool follows_earlier_ = false;
+    bool is_of_earlier_ = false;  // the open optimizer
     std::vector<PhaseInterval> steps_;
     std::optional<Running> running_mark_;
     std::vector<PhaseInterval> marked_steps_;

@@ -27,6 +27,7 @@ bool StepHistoryDecoder::decode(SummaryType type,
         history_.source = static_cast<format::SampleSource>(cursor.uv32());
         history_.step_count = cursor.uv();
         history_.steps_per_sample = cursor.uv();
+        history_.may_go_on = cursor.at != cursor.end && cursor.uv() != 0;
     } else if (type == SummaryType::kStepSample) {
         StepSample& sample = history_.samples.emplace_back();
         sample.tick = cursor.uv();

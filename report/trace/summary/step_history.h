@@ -34,6 +34,7 @@ struct StepHistory {
     format::SampleSource source = format::SampleSource::kParts;
     uint64_t step_count = 0;  // completed steps, or parts
     uint64_t steps_per_sample = 1;
+    bool may_go_on = false;  // an optimizer that runs or comes next belongs to the last step
     std::vector<StepSample> samples;
     std::vector<StepChange> changes;
 

@@ -13,6 +13,7 @@ constexpr uint32_t kContexts = 5;
 constexpr uint32_t kGpus = 2;
 constexpr uint32_t kThread = 1;
 constexpr char kStepName[] = "Optimizer.step#SGD.step";
+constexpr char kEngineName[] = "torch::autograd::Engine::execute";
 constexpr char kZeroGradName[] = "Optimizer.zero_grad#SGD.zero_grad";
 
 using Place = std::pair<uint32_t, uint32_t>;  // context, device
@@ -121,6 +122,24 @@ public:
             go_on_with_step();
         }
     }
+    void step_two_optimizers() {
+        allocate();
+        for (int i = 0; i < 2; ++i) {
+            scope(kStepName, StepAction::kOptimizerBegun, StepAction::kOptimizerEnded, [&] {
+                allocate();
+                release();
+            });
+        }
+        release();
+    }
+    void step_with_closure() {
+        scope(kStepName, StepAction::kOptimizerBegun, StepAction::kOptimizerEnded, [&] {
+            scope(kEngineName, StepAction::kBackwardBegun, StepAction::kNone, [&] {
+                allocate();
+                release();
+            });
+        });
+    }
     template <class Content>
     void scope(const char* name, StepAction begun, StepAction ended, Content content) {
         const uint32_t string = recorder_->table().intern_text(name);
@@ -224,26 +243,27 @@ TEST_CASE("a bounded trace knows the steps before its events", "[record][keep][s
     }
 }
 
-// Steps of few events: some checkpoints come directly after the end of an optimizer.
+// Steps of few events: some checkpoints come directly after the end of an optimizer, or within the
+// second of two optimizers.
 TEST_CASE("kept steps count on from those before them", "[record][keep][steps]") {
-    constexpr uint32_t kSteps = 150'000;
-    for (const uint32_t seed : {5U, 7U, 8U}) {
-        INFO("seed " << seed);
-        const TemporaryFile file;
-        SteppedProgram program(seed, file.path());
-        for (uint32_t i = 0; i < kSteps; ++i) {
-            program.allocate();
-            program.scope(
-                kStepName, StepAction::kOptimizerBegun, StepAction::kOptimizerEnded, [] {});
-            program.release();
+    constexpr uint32_t kSteps = 60'000;
+    for (const bool has_closures : {false, true}) {
+        for (const uint32_t seed : {5U, 7U, 8U, 9U}) {
+            INFO("seed " << seed << (has_closures ? ", with closures" : ""));
+            const TemporaryFile file;
+            SteppedProgram program(seed, file.path());
+            for (uint32_t i = 0; i < kSteps; ++i) {
+                has_closures ? program.step_with_closure() : program.step_two_optimizers();
+            }
+            const auto reader = report::TraceReader::open_file(file.path());
+            REQUIRE(reader.checkpoint()->first_event > 10'000);
+            const report::PhaseTable table =
+                report::replay_phases(reader, report::make_phase_rules(reader.definitions()), {})
+                    .table;
+            REQUIRE(table.steps.size() > 100);
+            CHECK(table.first_step == reader.checkpoint()->steps.value().step_count);
+            CHECK(table.first_step + table.steps.size() == kSteps);
         }
-        const auto reader = report::TraceReader::open_file(file.path());
-        REQUIRE(reader.checkpoint()->first_event > 10'000);
-        const report::PhaseTable table =
-            report::replay_phases(reader, report::make_phase_rules(reader.definitions()), {}).table;
-        REQUIRE(table.steps.size() > 100);
-        CHECK(table.first_step == reader.checkpoint()->steps.value().step_count);
-        CHECK(table.first_step + table.steps.size() == kSteps);
     }
 }
 
