@@ -137,7 +137,7 @@ def test_the_line_of_growth_is_what_steps_leave(run: Run) -> None:
     ends = page.columns["growth_tick"] * float(page.names["tick_seconds"])
     for level, end in zip(levels, ends, strict=True):
         # Before the event that ends a step; ticks are 128 ns.
-        table = json.loads(trace.report("table", json=True, at=repr(float(end) - 6.4e-8)))
+        table = json.loads(trace.report("table", json=True, at=repr(float(end) - 1.28e-7)))
         assert level == table["total_bytes"]
 
 

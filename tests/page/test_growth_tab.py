@@ -26,7 +26,7 @@ def signed_number(text: str) -> int:
 
 def rows_at(lab: Lab, run: Run, seconds: float, by: str) -> dict[str, int]:
     """The rows just before the event that ends a step; ticks are 128 ns."""
-    said = lab.table(run.trace, "--by", by, "--at", repr(seconds - 6.4e-8))
+    said = lab.table(run.trace, "--by", by, "--at", repr(seconds - 1.28e-7))
     return {row["key"]: row["bytes"] for row in said["rows"]}
 
 

@@ -69,7 +69,7 @@ def test_the_moment_of_a_request_can_be_shown_on_every_tab(
     shown.tab("lines")
     said = shown.page.evaluate('() => ({...document.querySelector("#say [data-bytes]").dataset})')
     assert int(said["bytes"]) == oom_run.said["refused"][1]["allocated"]
-    table = lab.table(oom_run.trace, "--at", repr(float(said["seconds"]) + 6.4e-8))
+    table = lab.table(oom_run.trace, "--at", repr(float(said["seconds"])))
     assert table["total_bytes"] == int(said["bytes"])
 
 

@@ -33,8 +33,7 @@ def test_figures_at_a_chosen_moment_are_those_of_the_table(
         drag(shown, begin, end)
         said = shown.page.evaluate(SAID)
         legend = [one for one in shown.page.evaluate(LEGEND) if one[0] != "reserved"]
-        # Half a tick later, so that rounding does not lead to the event before.
-        moment = repr(float(said["seconds"]) + 6.4e-8)
+        moment = repr(float(said["seconds"]))
         option = {"operator": "op"}.get(by, by)
         table = lab.table(run.trace, "--by", option, "--at", moment)
         rows = {row["key"][:200]: row["bytes"] for row in table["rows"]}
