@@ -147,6 +147,10 @@ public:
     uint64_t block_count();  // so far
 
     // Storages of the arguments of a module. See Note [Inputs of modules] in format/definitions.h.
+    // Autograd saves the storage at this address for a backward pass. The first time counts for its
+    // block: is_unsaved() says whether the context is wanted. `context`: of the operator.
+    bool is_unsaved(uint64_t address);
+    void record_saved(uint64_t address, uint32_t context);
     void report_inputs(uint32_t instance, const uint64_t* addresses, size_t count);
 
     // Copies up to `room` of the live blocks; returns the number of all live blocks.

@@ -75,6 +75,21 @@ void Recorder::report_made_tensors(uint64_t first_ordinal,
     }
 }
 
+bool Recorder::is_unsaved(uint64_t address) {
+    const LockGuard guard(lock_);
+    const LiveBlock* const block = usable_ && writer_.is_open() ? live_set_.find(address) : nullptr;
+    return block != nullptr && (block->flags & kSaved) == 0;
+}
+
+void Recorder::record_saved(uint64_t address, uint32_t context) {
+    const LockGuard guard(lock_);
+    LiveBlock* const block = usable_ && is_tracing() ? live_set_.find(address) : nullptr;
+    if (block != nullptr && (block->flags & kSaved) == 0) {
+        block->flags = static_cast<uint8_t>(block->flags | kSaved);
+        put(format::SavedBlock{next_ordinal_ - block->ordinal, context});
+    }
+}
+
 void Recorder::report_inputs(uint32_t instance, const uint64_t* addresses, size_t count) {
     const LockGuard guard(lock_);
     if (!usable_ || !writer_.is_open()) {

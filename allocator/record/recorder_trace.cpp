@@ -120,7 +120,7 @@ void Recorder::write_live_set_slow() {
     for (const LiveBlock& block : blocks) {
         LiveBlock* const live = live_set_.find(block.address);
         live->ordinal = next_ordinal_++;
-        live->flags = static_cast<uint8_t>(live->flags & ~kTensorKind);  // reported anew
+        live->flags = static_cast<uint8_t>(live->flags & ~(kTensorKind | kSaved));  // reported anew
         level += gpu_bytes_of(block);
         writer_.put_alloc(AllocEvent{block.address,
                                      block.requested_bytes,

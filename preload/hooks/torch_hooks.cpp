@@ -13,6 +13,7 @@
 #include "library_hooks.h"
 #include "nccl_hook.h"
 #include "preload/regions/autograd_hooks.h"
+#include "saved_hook.h"
 #include "segment_hooks.h"
 #include "stream_hook.h"
 
@@ -272,6 +273,7 @@ bool hook_autograd(const char** reason) {
         return false;
     }
     hook_engine(g_part);
+    hook_saved_tensors(g_part);
     if (g_real_sequence != nullptr && g_autograd_thread_id != nullptr) {
         add_library_hook(kSequenceSymbol, reinterpret_cast<void*>(sequence_hook));
     }

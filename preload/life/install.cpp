@@ -14,6 +14,7 @@
 #include "open_marks.h"
 #include "open_trace.h"
 #include "preload/device/driver_recording.h"
+#include "preload/hooks/saved_hook.h"
 #include "preload/hooks/torch_hooks.h"
 #include "preload/options/messages.h"
 #include "preload/options/option_words.h"
@@ -90,6 +91,9 @@ bool set_up_recorder(const Options& options) {
     }
     capture::set_capture_options(
         capture::CaptureOptions{row->python, row->native, is_switched_on(options.frees)});
+    if (is_switched_on(options.saved)) {
+        want_saved_tensors();
+    }
     return true;
 }
 

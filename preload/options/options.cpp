@@ -58,6 +58,7 @@ void read_options(Options* options) {
         {"PEAKLINE_BACKEND", options->backend, sizeof options->backend},
         {"PEAKLINE_STACKS", options->stacks, sizeof options->stacks},
         {"PEAKLINE_FREES", options->frees, sizeof options->frees},
+        {"PEAKLINE_SAVED", options->saved, sizeof options->saved},
         {"PEAKLINE_KEEP", options->keep, sizeof options->keep},
         {"PEAKLINE_STEPS", options->steps, sizeof options->steps},
         {"PEAKLINE_CPU", options->cpu, sizeof options->cpu},

@@ -19,6 +19,7 @@ struct Options {
     char backend[32] = "delegate";     // PEAKLINE_BACKEND, see option_words.h
     char stacks[16] = "all";           // PEAKLINE_STACKS, see option_words.h
     char frees[16] = "";               // PEAKLINE_FREES: 1: also the stacks of frees
+    char saved[16] = "";               // PEAKLINE_SAVED: 1: also the moments of saving
     char keep[64] = "all";             // PEAKLINE_KEEP, see keep_option.h
     char steps[48] = "";               // PEAKLINE_STEPS: 5..8, see recorded_steps.h of life/
     char cpu[16] = "";                 // PEAKLINE_CPU: 1: also blocks of torch's CPU allocator

@@ -60,6 +60,13 @@ void FactFollower::on_free(const BlockFree& block) {
     freed_[slot].push_back(block.ordinal);
 }
 
+void FactFollower::on_saved(const BlockSaved& block) {
+    if (BlockFacts* const facts = find(block.ordinal)) {
+        facts->saved_tick = block.at.tick;
+        facts->saved_context = block.context;
+    }
+}
+
 void FactFollower::forget_freed(uint32_t slot) {
     if (slot < freed_.size()) {
         for (const uint64_t ordinal : freed_[slot]) {

@@ -31,6 +31,7 @@ public:
     void restore(const Checkpoint& checkpoint);
     void on_alloc(const BlockAlloc& block);
     void on_free(const BlockFree& block);
+    void on_saved(const BlockSaved& block);
     // Blocks freed after main ended count as held to the end.
     void on_main_end(EventTime) { is_main_over_ = true; }
 

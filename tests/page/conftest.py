@@ -22,7 +22,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Lab:
 
 @pytest.fixture(scope="session")
 def run(lab: Lab) -> Run:
-    return lab.once("page_names.py")
+    return lab.run("page_names.py", options=["--saved"])
 
 
 @pytest.fixture(scope="session")

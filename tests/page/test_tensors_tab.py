@@ -47,7 +47,9 @@ def as_text(name: str) -> str:
 
 
 def what(row: dict[str, Any]) -> tuple[str, ...]:
-    freed = row["freed_seconds"]
+    saved, freed = (
+        "" if row[key] is None else f"{row[key]:.6f}" for key in ("saved_seconds", "freed_seconds")
+    )
     return (
         str(row["bytes"]),
         type_of(row),
@@ -55,12 +57,16 @@ def what(row: dict[str, Any]) -> tuple[str, ...]:
         row["category"],
         as_text(row["module"]),
         f"{row['allocated_seconds']:.6f}",
-        "" if freed is None else f"{freed:.6f}",
+        saved,
+        as_text(row["saved_by"] or ""),
+        freed,
     )
 
 
 def what_is_shown(row: dict[str, str]) -> tuple[str, ...]:
-    freed = row["freed_seconds"]
+    saved, freed = (
+        row[key] and f"{float(row[key]):.6f}" for key in ("saved_seconds", "freed_seconds")
+    )
     return (
         row["bytes"],
         row["dtype_and_shape"],
@@ -68,7 +74,9 @@ def what_is_shown(row: dict[str, str]) -> tuple[str, ...]:
         row["category"],
         row["module"],
         f"{float(row['made_seconds']):.6f}",
-        freed and f"{float(freed):.6f}",
+        saved,
+        row["saved_by"],
+        freed,
     )
 
 
@@ -86,6 +94,7 @@ def test_the_blocks_of_any_moment_are_those_of_the_command(show: Show, lab: Lab,
         assert int(note["bytes"]) == said["total_bytes"]
         assert note["rest"] == "0"
         assert shown.console == []
+    assert any(row["saved_by"] for row in kept)
 
 
 def test_a_choice_of_blocks_sums_to_the_row_of_the_table(show: Show, lab: Lab, run: Run) -> None:

@@ -56,6 +56,7 @@ enum class ExtendedType : uint32_t {
     kMadeFor = 22,
     kDeviceProcesses = 23,
     kSharedMemory = 24,
+    kSavedBlock = 25,  // in recordings with `run --saved`
 };
 
 enum class MarkKind : uint64_t {
@@ -287,6 +288,12 @@ struct SharedMemory {
                     // the memory has no such number
 };
 // Follows the Scope that begins a method of an optimizer: the call site in the program.
+// Autograd saves a block for the first time, for its backward pass.
+struct SavedBlock {
+    static constexpr ExtendedType kType = ExtendedType::kSavedBlock;
+    uint64_t back;
+    uint64_t context;  // of the operator that saves it
+};
 struct ScopeCaller {
     static constexpr ExtendedType kType = ExtendedType::kScopeCaller;
     uint64_t context;
@@ -356,7 +363,8 @@ using NumberRecords = RecordList<Mark,
                                  ScopeCaller,
                                  MadeFor,
                                  DeviceProcesses,
-                                 SharedMemory>;
+                                 SharedMemory,
+                                 SavedBlock>;
 inline constexpr uint32_t kLastExtendedType = NumberRecords::kLastType;
 static_assert(static_cast<uint32_t>(ExtendedType::kFreeWithContext) < kLastExtendedType);
 

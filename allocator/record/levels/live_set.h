@@ -14,6 +14,7 @@ enum LiveFlags : uint8_t {
     kFreeRequested = 1,  // freed by the program, but another stream may still use it
     kUnreported = 2,     // recorded at the call, so its free is reported at the call, too
     kFreed = 4,          // not in the set; see Note [Slots that stay]
+    kSaved = 8,          // reported by record_saved()
     kTensorKind = 0xF0,  // the reported format::TensorKind, 0: none
 };
 inline constexpr unsigned kTensorKindShift = 4;

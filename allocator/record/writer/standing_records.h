@@ -85,6 +85,7 @@ private:
     void see(const format::DeviceMemory&) {}
     void see(const format::ValueRead&) {}
     void see(const format::ScopeCaller&) {}
+    void see(const format::SavedBlock&) {}
     void see(const format::Loss&) {}
     void see(const format::Stopped&) {}
 

@@ -52,6 +52,7 @@ class RunOptions:
     backend: str = ""
     stacks: str = ""
     frees: bool = False
+    saved: bool = False
     cpu: bool = False
     keep: str = "all"
     mode: str = ""

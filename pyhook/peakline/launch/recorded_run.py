@@ -58,7 +58,8 @@ def run(program: str | os.PathLike[str] | Sequence[str], **options: Any) -> Reco
         program: a script, or the words that ``peakline run`` takes: ``["train.py", "--epochs",
             "1"]``, ``["-m", "module"]``, ``["-c", code]``, ``["--", "./a.out"]``.
         options: the fields of `peakline.RunOptions`: ``output`` (the trace file), ``force``
-            (replace it), ``steps``, ``hold``, ``stacks``, ``frees``, ``cpu``, ``keep``, ``python``.
+            (replace it), ``steps``, ``hold``, ``stacks``, ``frees``, ``saved``, ``cpu``, ``keep``,
+            ``python``.
             Nothing is printed at the end, so ``html``, ``quiet`` and ``top`` are none of them.
 
     Raises:

@@ -148,6 +148,7 @@ def _set_recording(plan: Plan, options: RunOptions, torch: TorchInstallation | N
     # Users may set these for every run of a shell.
     for name, value in (
         ("PEAKLINE_FREES", "1" * options.frees),
+        ("PEAKLINE_SAVED", "1" * options.saved),
         ("PEAKLINE_CPU", "1" * options.cpu),
         ("PEAKLINE_FILE_MODE", options.mode),
         ("PEAKLINE_NO_COMMAND", "1" * options.no_command),

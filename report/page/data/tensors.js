@@ -67,6 +67,23 @@ export class Tensors {
   }
 
   /**
+   * Seconds at which autograd saved it for a backward pass; null: it did not, or that is not recorded.
+   * @param {number} block
+   */
+  savedAt(block) {
+    return this.savedBy(block) ? this.columns.tensor_saved_tick[block] * this.tick : null;
+  }
+
+  /**
+   * The operator that saved it; empty: as savedAt().
+   * @param {number} block
+   */
+  savedBy(block) {
+    const savers = this.columns.tensor_saved_by;
+    return savers.length ? this.facts.savers[savers[block]] : "";
+  }
+
+  /**
    * The time of an event, where every event is a point.
    * @param {number} event
    */

@@ -8,7 +8,7 @@ import { makeStack } from "../elements/stack.js";
 /**
  * A block with its texts.
  * @typedef {{block: number, bytes: number, name: string, type: string, category: string, module: string, operator: string,
- *   line: string, made: number | null, freed: number | null, freedBy: string}} TensorRow
+ *   line: string, made: number | null, saved: number | null, savedBy: string, freed: number | null, freedBy: string}} TensorRow
  */
 
 /**
@@ -22,7 +22,7 @@ export function rowOfBlock(model, block) {
   const name = (/** @type {string} */ key) => (model.names[key] ? model.nameOf(key, context) : "");
   return { block, bytes: tensors.bytes[block], name: tensors.nameOf(block), type: tensors.typeOf(block), category: name("category"),
     module: name("module"), operator: name("operator"), line: model.page.lines[model.columns.context_line[context]].key,
-    made: tensors.madeAt(block), freed: tensors.freedAt(block), freedBy: tensors.freedBy(block) };
+    made: tensors.madeAt(block), saved: tensors.savedAt(block), savedBy: tensors.savedBy(block), freed: tensors.freedAt(block), freedBy: tensors.freedBy(block) };
 }
 
 /** @param {TensorRow} row */
@@ -56,6 +56,7 @@ export function makeBlockPanel(model, block) {
   list.forEach((text, i) => facts.append(i ? " \u00b7 " : "", make("bdi", "", shortName(text))));
   const life = make("p", "facts");
   life.append("Made at ", makePlaceText(row.line), row.made === null ? ", before the time shown" : `, ${sayWhen(model, row.made)}`, ". ",
+    row.saved === null ? "" : `Saved for the backward pass by ${row.savedBy}, ${sayWhen(model, row.saved)}. `,
     row.freed === null ? "Not freed." : `Freed ${sayWhen(model, row.freed)}`);
   if (row.freed !== null) life.append(...(row.freedBy ? [" (", make("bdi", "", shortName(row.freedBy)), ")"] : []), ".");
   panel.append(title, facts, life, ...makeCodeOfBlock(model, block));

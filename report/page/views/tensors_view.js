@@ -73,6 +73,7 @@ export class TensorsView {
     const made = makePlace(row.line);
     const phase = row.made === null ? "" : model.phaseAt(row.made);
     made.append(make("div", "more", row.made === null ? "before the time shown" : formatSeconds(row.made) + (phase ? `, ${phase}` : "")));
+    if (row.saved !== null) made.append(make("div", "more", `saved by ${row.savedBy}, ${formatSeconds(row.saved)}`));
     made.append(this.makeMore(row.block));
     const freed = make("td", "wide place");
     freed.append(make("bdi", "", shortName(row.freedBy)));
@@ -129,15 +130,15 @@ export class TensorsView {
 
   /** The rows shown, as a file. */
   download() {
-    const heads = ["bytes", "dtype_and_shape", "name", "category", "module", "operator", "made_seconds", "made_in", "made_at", "freed_seconds", "freed_by"];
-    const lines = this.rows.map((row) => [row.bytes, row.type, row.name, row.category, row.module, row.operator, row.made ?? "", row.made === null ? "" : this.model.phaseAt(row.made), row.line, row.freed ?? "", row.freedBy]);
+    const heads = ["bytes", "dtype_and_shape", "name", "category", "module", "operator", "made_seconds", "made_in", "made_at", "saved_seconds", "saved_by", "freed_seconds", "freed_by"];
+    const lines = this.rows.map((row) => [row.bytes, row.type, row.name, row.category, row.module, row.operator, row.made ?? "", row.made === null ? "" : this.model.phaseAt(row.made), row.line, row.saved ?? "", row.savedBy, row.freed ?? "", row.freedBy]);
     save("tensors.csv", new Blob([[heads, ...lines].map((line) => line.map(cellOfCsv).join(",")).join("\n") + "\n"], { type: "text/csv" }));
   }
 }
 
 /** @param {TensorRow} row */
 function textOfRow(row) {
-  return [row.name, row.type, row.category, row.module, row.operator, row.line, row.freedBy].join("\n").toLowerCase();
+  return [row.name, row.type, row.category, row.module, row.operator, row.line, row.savedBy, row.freedBy].join("\n").toLowerCase();
 }
 
 /** @param {string | number} value */

@@ -11,11 +11,18 @@
 namespace peakline::report {
 namespace {
 
+// An empty stack becomes null if it `may_be_unknown`.
 void put_stack(JsonWriter& json,
                const PathDisplay& paths,
                const char* key,
-               const std::vector<Location>& stack) {
-    json.key(key).begin_array();
+               const std::vector<Location>& stack,
+               bool may_be_unknown) {
+    json.key(key);
+    if (may_be_unknown && stack.empty()) {
+        json.null();
+        return;
+    }
+    json.begin_array();
     for (const Location& location : stack) {
         put_location(json, paths, location);
     }
@@ -33,20 +40,25 @@ void put_facts(JsonWriter& json, const TensorsReport& report, const TensorRow& r
     json.field("category", row.category);
     json.field("op", row.operation).field("phase", row.phase).field("step", row.step);
     json.field("lifetime", row.lifetime);
-    json.field("allocated_seconds", report.reader.seconds(facts.alloc_tick)).key("freed_seconds");
-    facts.free_event != kNeverFreed ? json.value(report.reader.seconds(facts.free_tick))
-                                    : json.null();
-    put_stack(json, report.paths, "create_stack", row.create_stack);
-    if (row.release_stack.empty()) {
-        json.key("release_stack").null();
-    } else {
-        put_stack(json, report.paths, "release_stack", row.release_stack);
-    }
+    const auto put_time = [&](const char* key, bool is_known, uint64_t tick) {
+        json.key(key);
+        is_known ? json.value(report.reader.seconds(tick)) : json.null();
+    };
+    put_time("allocated_seconds", true, facts.alloc_tick);
+    put_time("saved_seconds", facts.saved_context != 0, facts.saved_tick);
+    put_time("freed_seconds", facts.free_event != kNeverFreed, facts.free_tick);
+    put_stack(json, report.paths, "create_stack", row.create_stack, false);
+    put_stack(json, report.paths, "save_stack", row.save_stack, true);
+    put_stack(json, report.paths, "release_stack", row.release_stack, true);
 }
 
 std::string holder_text(const TensorsReport& report, const TensorRow& row) {
     const BlockHolder* const holder = report.holder_of(row);
     return holder != nullptr ? holder->text : std::string();
+}
+
+std::string saver_text(const TensorsReport& report, const TensorRow& row) {
+    return label_text(report.paths, row.saved_by);
 }
 
 std::string type_text(const TensorsReport& report, const TensorRow& row) {
@@ -70,6 +82,7 @@ std::vector<Column> columns_of(const TensorsReport& report, uint64_t shown) {
             {"held_by", "Held by", Align::kLeft, has_any(holder_text)},
             {"module", "Module", Align::kLeft, true, spare},
             {"made_at", "Made at", Align::kLeft},
+            {"saved_by", "Saved by", Align::kLeft, has_any(saver_text)},
             {"freed_by", "Freed by", Align::kLeft, true, spare}};
 }
 
@@ -86,6 +99,8 @@ void put_rows(Document& document, const TensorsReport& report) {
                                holder.empty() ? no_cell().shown_as("") : cell(holder),
                                cell(row.module),
                                line_cell(report.paths, {row.made_at}),
+                               row.saved_by.key.empty() ? no_cell().shown_as("")
+                                                        : line_cell(report.paths, {row.saved_by}),
                                line_cell(report.paths, {row.freed_by})}),
                   report,
                   row);

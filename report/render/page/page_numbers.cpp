@@ -104,6 +104,7 @@ void add_tensors(const Page& page, int64_t unit, NumbersByName& columns) {
         columns[name].push_back(static_cast<int64_t>(number));
     };
     const bool has_ticks = page.points.events_per_point() > 1;
+    const bool has_savers = page.tensors.savers.size() > 1;
     for (const PageTensor& row : page.tensors.rows) {
         const bool is_freed = row.freed_event != kNeverFreed;
         columns["tensor_bytes"].push_back(in_units(row.bytes, unit));
@@ -113,6 +114,10 @@ void add_tensors(const Page& page, int64_t unit, NumbersByName& columns) {
         add("tensor_freed_by", row.freed_by);
         add("tensor_made", row.made_event);
         add("tensor_lived", is_freed ? row.freed_event - row.made_event : 0);
+        if (has_savers) {
+            add("tensor_saved_by", row.saved_by);
+            add("tensor_saved_tick", row.saved_tick);
+        }
         if (has_ticks) {
             add("tensor_made_tick", row.made_tick);
             add("tensor_lived_ticks", is_freed ? row.freed_tick - row.made_tick : 0);

@@ -177,11 +177,18 @@ private:
             put_tensor_type(json_, reader_.definitions(), type);
             json_.end_object();
         }
-        json_.end_array().key("freed_by").begin_array();
-        for (const Label& label : tensors.freed_by) {
+        json_.end_array();
+        put_labels("savers", tensors.savers);
+        put_labels("freed_by", tensors.freed_by);
+        json_.end_object();
+    }
+
+    void put_labels(const char* name, const std::vector<Label>& labels) {
+        json_.key(name).begin_array();
+        for (const Label& label : labels) {
             json_.value(label_text(options_.paths, label));
         }
-        json_.end_array().end_object();
+        json_.end_array();
     }
 
     void put_levels(const char* name, const CategoryLevels& levels) {

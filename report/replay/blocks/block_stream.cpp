@@ -18,6 +18,14 @@ bool BlockStream::make_sense_of(RareEvent* event) {
     return ids != EventIds::kImpossible;
 }
 
+std::optional<uint64_t> BlockStream::ordinal_of(const format::SavedBlock& saved) const {
+    const Checkpoint* const checkpoint = reader_.checkpoint();
+    const uint64_t first = checkpoint != nullptr ? checkpoint->blocks.size() : 0;
+    return saved.back != 0 && saved.back <= next_ordinal_ - first
+               ? std::optional(next_ordinal_ - saved.back)
+               : std::nullopt;
+}
+
 bool BlockStream::look_at(const RareEvent& event, uint64_t tick) {
     const bool main_had_ended = health_.main_end_tick.has_value();
     health_.on_rare(event, tick);

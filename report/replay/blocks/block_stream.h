@@ -36,6 +36,13 @@ struct BlockFree {
     }
 };
 
+// Autograd saves a live block for a backward pass: the first time.
+struct BlockSaved {
+    uint64_t ordinal = 0;
+    uint32_t context = 0;  // of the operator that saves it
+    EventTime at;
+};
+
 // The callbacks of a follower. Derive from it and hide the ones you need; nothing is virtual. The
 // stream counts blocks without a readable definition and frees of unknown blocks, and does not pass
 // them on.
@@ -47,6 +54,8 @@ struct BlockFollower {
     void on_alloc(const BlockAlloc&) {}
     // Called while the block is still in the table.
     void on_free(const BlockFree&) {}
+    // on_rare follows. Not called for blocks from before the first event.
+    void on_saved(const BlockSaved&) {}
     // Called when the program's main has ended; on_rare follows.
     void on_main_end(EventTime) {}
     void on_rare(const RareEvent&, EventTime) {}
@@ -98,6 +107,8 @@ private:
     void restore(const Checkpoint& checkpoint);
     // Replaces undefined ids. False for an impossible event.
     bool make_sense_of(RareEvent* event);
+    // nullopt: an impossible event, or a block from before the first one.
+    std::optional<uint64_t> ordinal_of(const format::SavedBlock& saved) const;
     // True for the mark that ends main.
     bool look_at(const RareEvent& event, uint64_t tick);
 
@@ -178,6 +189,12 @@ public:
         const EventTime at = begin_event(tick);
         if (!stream_.make_sense_of(&event)) {
             return;
+        }
+        if (const auto saved = event.as<format::SavedBlock>()) {
+            if (const auto ordinal = stream_.ordinal_of(*saved)) {
+                const BlockSaved block{*ordinal, static_cast<uint32_t>(saved->context), at};
+                (Listener<Followers>::follower.on_saved(block), ...);
+            }
         }
         if (stream_.look_at(event, tick)) {
             (Listener<Followers>::follower.on_main_end(at), ...);

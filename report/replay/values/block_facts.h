@@ -17,6 +17,10 @@ struct BlockFacts {
     uint64_t free_event = kNeverFreed;
     uint64_t free_tick = 0;
     uint32_t free_context = 0;  // 0: not recorded
+    // When autograd first saved it for a backward pass, and in which operator. Context 0: it did
+    // not, or that is not recorded.
+    uint64_t saved_tick = 0;
+    uint32_t saved_context = 0;
     // Whether the block was certainly freed while the operator that made it still ran: the operator
     // allocated again after the free, or an earlier block of it, such as its result, was still
     // live.

@@ -46,6 +46,7 @@ public:
     void operator()(format::MadeFor& of) { text(&of.text); }
     void operator()(format::SharedMemory& of) { text(&of.name); }
     void operator()(format::ScopeCaller& of) { context(&of.context); }
+    void operator()(format::SavedBlock& of) { context(&of.context); }
     // Records without ids.
     void operator()(format::Loss&) {}
     void operator()(format::Stopped&) {}

@@ -45,6 +45,9 @@ public:
     const Label& freed_by(const TrackedBlock& block, const BlockHistory& history) {
         return freed_.of(block, history);
     }
+    // The operator in which autograd saved it for a backward pass, or the line, as in a function of
+    // the program; empty: it did not, or that is not recorded.
+    const Label& saved_by(const TrackedBlock& block);
     FacetHelp& help() { return help_; }
 
 private:
@@ -52,6 +55,7 @@ private:
     FacetHelp help_;
     GroupingTexts tensor_{"tensor", help_.stacks, help_};
     GroupingTexts freed_{"freed-by", help_.stacks, help_};
+    std::map<uint32_t, Label> savers_;  // by context
 };
 
 }  // namespace peakline::report

@@ -35,7 +35,11 @@ struct RowMaker {
         row.lifetime = lifetime.of(block, history).name;
         row.made_at = line.of(block, history);
         row.freed_by = texts.freed_by(block, history);
+        row.saved_by = texts.saved_by(block);
         row.create_stack = stack_of(stacks, block.block.context);
+        if (block.facts.saved_context != 0) {
+            row.save_stack = stack_of(stacks, block.facts.saved_context);
+        }
         if (block.facts.free_context != 0) {
             row.release_stack = stack_of(stacks, block.facts.free_context);
         }

@@ -23,8 +23,10 @@ struct TensorRow {
     std::string step;
     std::string lifetime;
     Label made_at;
+    Label saved_by;  // empty: not saved for a backward pass, or not recorded
     Label freed_by;
     std::vector<Location> create_stack;   // leaf first, without hidden frames
+    std::vector<Location> save_stack;     // empty: as saved_by
     std::vector<Location> release_stack;  // empty: still live, or not recorded
 };
 

@@ -41,6 +41,7 @@ TrackedBlock block_of(const PageTensor& row, const Definitions& definitions, Blo
     block.block.count = 1;
     block.block.tensor = definitions.tensor_of(row.ordinal);
     block.facts = facts;
+    block.facts.saved_context = row.saved_context;
     block.facts.free_context = row.free_context;
     return block;
 }
@@ -50,6 +51,13 @@ TrackedBlock block_of(const PageTensor& row, const Definitions& definitions, Blo
 void TensorFollower::on_alloc(const PageTensor& made) {
     live_.put(made.ordinal, slots_.add(made) + 1);
     next_ordinal_ = made.ordinal + 1;
+}
+
+void TensorFollower::on_saved(const BlockSaved& block) {
+    if (const uint32_t slot = live_.at(block.ordinal); slot != 0) {
+        slots_[slot - 1].saved_tick = block.at.tick;
+        slots_[slot - 1].saved_context = block.context;
+    }
 }
 
 void TensorFollower::on_free(const BlockFree& block, uint64_t event, bool is_shown) {
@@ -97,6 +105,8 @@ PageTensors TensorFollower::finish(const Definitions& definitions,
     names.of({}, {});
     Numbers<uint32_t, uint32_t> types(&tensors.types);
     types.of(0, 0);
+    Numbers<Label, std::string> savers(&tensors.savers);
+    savers.of({}, {});
     Numbers<Label, std::string> freed_by(&tensors.freed_by);
     for (PageTensor& row : tensors.rows) {
         const TrackedBlock block = block_of(row, definitions, facts.of(row.ordinal));
@@ -105,6 +115,8 @@ PageTensors TensorFollower::finish(const Definitions& definitions,
         row.name = names.of(name, name);
         const uint32_t type = definitions.type_of(row.ordinal);
         row.type = types.of(type, type);
+        const Label& saver = texts.saved_by(block);
+        row.saved_by = savers.of(saver.key, saver);
         const Label& freed = texts.freed_by(block, history);
         row.freed_by = freed_by.of(freed.key, freed);
     }

@@ -24,11 +24,14 @@ struct PageTensor {
     uint64_t freed_tick = 0;
     uint32_t context = 0;  // of the page
     uint32_t trace_context = 0;
-    uint32_t free_context = 0;  // of the trace; 0: not recorded
+    uint32_t free_context = 0;   // of the trace; 0: not recorded
+    uint32_t saved_context = 0;  // of the trace; 0: not saved, or not recorded
+    uint64_t saved_tick = 0;
     uint32_t stream = 0;
     uint32_t device = 0;
     uint32_t name = 0;      // of PageTensors::names
     uint32_t type = 0;      // of PageTensors::types
+    uint32_t saved_by = 0;  // of PageTensors::savers
     uint32_t freed_by = 0;  // of PageTensors::freed_by
 };
 
@@ -36,6 +39,7 @@ struct PageTensors {
     std::vector<PageTensor> rows;    // in the order in which they were made
     std::vector<std::string> names;  // the first: not known
     std::vector<uint32_t> types;     // ids in Definitions; 0: unknown
+    std::vector<Label> savers;       // the first: none
     std::vector<Label> freed_by;
     uint64_t left_out_count = 0;  // of all blocks that lived in the shown range
 };
@@ -47,6 +51,7 @@ public:
 
     // `event`: number of events that changed the level up to and with this one.
     void on_alloc(const PageTensor& made);
+    void on_saved(const BlockSaved& block);
     // A block that was freed before the shown range is dropped.
     void on_free(const BlockFree& block, uint64_t event, bool is_shown);
     PageTensors finish(const Definitions& definitions, const AllFacts& facts, BlockTexts& texts);

@@ -123,6 +123,7 @@ public:
         return !counts_all_ && knows_segments_ && segments_.has_segments();
     }
 
+    void on_saved(const BlockSaved& block) { tensors_.on_saved(block); }
     void on_rare(const RareEvent& event, EventTime at) {
         if (const auto segment = event.as<format::Segment>()) {
             if (!is_over_) {

@@ -71,6 +71,8 @@ TEST_CASE("a recorder of zeros does nothing, whatever it is told", "[zeros]") {
     recorder.record_mark(format::MarkKind{}, 1, 1);
     recorder.record_scope(format::ScopeAction{}, 1, 1, {});
     recorder.record_scope_caller(1);
+    CHECK_FALSE(recorder.is_unsaved(1 << 20));
+    recorder.record_saved(1 << 20, 1);
     const Recorder::ReportedTensor told{1 << 20, 1, format::TensorKind{}, 1};
     CHECK(recorder.report_tensors(&told, 1) <= 1);
     const Recorder::MadeTensor made{1 << 20, 1};

@@ -96,6 +96,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         " extra stack capture per free)",
     )
     parser.add_argument(
+        "--saved",
+        action="store_true",
+        help="Also record when autograd saves a block for the backward pass, and in which"
+        " operator, for tensors and the page (costs one extra stack capture per saved block)",
+    )
+    parser.add_argument(
         "--cpu",
         action="store_true",
         help="Also record CPU tensors, as device cpu; needs no GPU (each costs as much as"
@@ -174,7 +180,7 @@ def options_of(args: argparse.Namespace) -> RunOptions:
         program = ["-c", *args.code]
     names = (
         "python output force simulate device_group world assume max_value_reads allow_writes"
-        " blank_weights steps hold backend stacks frees cpu keep mode no_command no_source"
+        " blank_weights steps hold backend stacks frees saved cpu keep mode no_command no_source"
         " report_on_signal html host quiet top"
     )
     return RunOptions(

@@ -143,11 +143,14 @@ class TensorRow:
     step: str
     lifetime: str
     allocated_seconds: float
+    saved_seconds: float | None
     freed_seconds: float | None
     held_by: str | None
     made_at: str
+    saved_by: str | None
     freed_by: str
     create_stack: tuple[Location, ...]
+    save_stack: tuple[Location, ...] | None
     release_stack: tuple[Location, ...] | None
     shape: tuple[int, ...] | None = None
     dtype: str | None = None
