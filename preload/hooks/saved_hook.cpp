@@ -83,4 +83,8 @@ void hook_saved_tensors(const torch_part::Part& part) {
     }
 }
 
+bool misses_saved_tensors() {
+    return g_is_wanted && (g_real_tensor == nullptr || g_real_optional == nullptr);
+}
+
 }  // namespace peakline::preload

@@ -11,5 +11,7 @@ void want_saved_tensors();
 // Adds the hooks if they are wanted; hook_all_libraries_slow() must follow. `part` must outlive
 // them.
 void hook_saved_tensors(const torch_part::Part& part);
+// They are wanted, but this torch or its part lacks a function for them.
+bool misses_saved_tensors();
 
 }  // namespace peakline::preload

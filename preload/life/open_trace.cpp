@@ -13,6 +13,7 @@
 #include "open_marks.h"
 #include "preload/device/driver_recording.h"
 #include "preload/hooks/allocator_calls.h"
+#include "preload/hooks/saved_hook.h"
 #include "preload/options/messages.h"
 #include "preload/options/trace_name.h"
 #include "recorded_steps.h"
@@ -123,6 +124,10 @@ int open_trace_at(Installed& state, const char* path, bool replace) {
     memcpy(state.trace_path, Recorder::instance().trace_path(), sizeof state.trace_path);
     if (error == 0) {
         put_all_meta(state, names);
+        if (state.has_torch && misses_saved_tensors()) {
+            say("what autograd saves is not visible here: --saved records nothing, all else is"
+                " recorded");
+        }
         restate_marks();
         restate_allocator_calls();
         restate_driver();

@@ -35,6 +35,14 @@ def test_each_block_was_first_saved_where_torch_says(lab: Lab) -> None:
     assert "Saved by" in lab.report("tensors", run.trace, "--at", "end")
 
 
+def test_a_recording_that_cannot_see_it_says_so(lab: Lab) -> None:
+    environment = {"PEAKLINE_TORCH_PART": "/none"}
+    options = ["--saved", "--backend", "observe"]
+    run = lab.run(PROGRAM.name, options=options, environment=environment)
+    assert "what autograd saves is not visible here: --saved records nothing" in run.stderr
+    assert len(tensors_at_end(lab, run.trace)) > 20
+
+
 def test_nothing_is_recorded_of_it_without_the_option(lab: Lab) -> None:
     run = lab.run(PROGRAM.name)
     rows = tensors_at_end(lab, run.trace)
