@@ -12,9 +12,8 @@ namespace {
 using record::Recorder;
 
 // torch::autograd::SavedVariable::SavedVariable(const at::Tensor& variable, bool is_output,
-//     bool is_inplace_on_view), and the same for std::optional<at::Tensor>. A tensor is a pointer
-//     to
-// its TensorImpl; an optional one has a flag after it.
+//     bool is_inplace_on_view), and the same for std::optional<at::Tensor>.
+// A tensor is a pointer to its TensorImpl; an optional one has a flag after it.
 constexpr char kTensorSymbol[] = "_ZN5torch8autograd13SavedVariableC1ERKN2at6TensorEbb";
 constexpr char kOptionalSymbol[] =
     "_ZN5torch8autograd13SavedVariableC1ERKSt8optionalIN2at6TensorEEbb";

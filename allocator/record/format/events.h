@@ -288,15 +288,15 @@ struct SharedMemory {
                     // the memory has no such number
 };
 // Follows the Scope that begins a method of an optimizer: the call site in the program.
+struct ScopeCaller {
+    static constexpr ExtendedType kType = ExtendedType::kScopeCaller;
+    uint64_t context;
+};
 // Autograd saves a block for the first time, for its backward pass.
 struct SavedBlock {
     static constexpr ExtendedType kType = ExtendedType::kSavedBlock;
     uint64_t back;
     uint64_t context;  // of the operator that saves it
-};
-struct ScopeCaller {
-    static constexpr ExtendedType kType = ExtendedType::kScopeCaller;
-    uint64_t context;
 };
 
 template <class Record>
