@@ -148,6 +148,7 @@ AttachResult attach(void (*when_possible)()) {
         g_result = find_interpreter();
     }
     if (g_result.support != PythonSupport::kWaiting) {
+        stop_waiting();  // another thread may have begun to wait after it was attached
         return g_result;
     }
     if (!holds_gil()) {

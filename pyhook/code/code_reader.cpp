@@ -96,7 +96,8 @@ bool CodeReader::is_visible(const RawFrame& frame) const {
 
 int64_t CodeReader::byte_offset(const RawFrame& frame) const {
     if (layout->position_is_index) {
-        return static_cast<int64_t>(frame.position) * kCodeUnitBytes;
+        const auto index = static_cast<int64_t>(frame.position);
+        return index < 0 ? -1 : index * kCodeUnitBytes;  // -1: it has not begun
     }
     return static_cast<int64_t>(frame.position - (frame.code + layout->code_bytecode));
 }

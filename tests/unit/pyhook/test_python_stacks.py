@@ -96,7 +96,7 @@ def test_attaching_leaves_the_program_as_it_was(run_json):
     assert result["traced_files"] == []
 
 
-@pytest.mark.parametrize("way", ["released", "thread", "native thread"])
+@pytest.mark.parametrize("way", ["released", "thread", "busy thread", "native thread"])
 def test_attached_without_the_gil_the_next_line_has_its_stack(run_json, way):
     result = run_json("late_attach.py", way)
     assert result.pop("frames") >= 2

@@ -1,7 +1,8 @@
 """Attaches where the GIL is not held, and captures on the very next line.
 
 The argument says who attaches: this thread with the GIL released, another thread of Python while
-this one waits for it, or a thread that never had Python. The frames are compared with traceback's.
+this one waits for it or runs, or a thread that never had Python. The frames are compared with
+traceback's.
 """
 
 import ctypes
@@ -57,10 +58,21 @@ def compared_in_thread():
     return said
 
 
+def compared_beside_a_busy_thread():
+    said = {}
+    thread = threading.Thread(target=lambda: said.update(compared(here)))
+    sys.setswitchinterval(1e-6)  # this thread loses the GIL while it attaches
+    thread.start()
+    while thread.is_alive():
+        pass
+    return said
+
+
 def main():
     ways = {
         "released": lambda: compared(here),
         "thread": compared_in_thread,
+        "busy thread": compared_beside_a_busy_thread,
         "native thread": lambda: compared(elsewhere),
     }
     print(json.dumps(ways[sys.argv[1]]()))
