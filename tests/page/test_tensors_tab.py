@@ -81,6 +81,7 @@ def what_is_shown(row: dict[str, str]) -> tuple[str, ...]:
 
 
 def test_the_blocks_of_any_moment_are_those_of_the_command(show: Show, lab: Lab, run: Run) -> None:
+    saved_by = set()
     for address in ("", "&from=0.02&to=0.3", "&from=1.0&to=1.2"):
         shown = show(address=f"#tab=tensors{address}")
         seconds = shown.page.evaluate(SECONDS)
@@ -89,12 +90,13 @@ def test_the_blocks_of_any_moment_are_those_of_the_command(show: Show, lab: Lab,
         assert len(rows) == min(100, said["row_count"])
         assert rows == [(row["bytes"], type_of(row)) for row in said["tensors"][: len(rows)]]
         kept = downloaded(shown)
+        saved_by |= {row["saved_by"] for row in kept}
         assert Counter(map(what_is_shown, kept)) == Counter(map(what, said["tensors"]))
         note = shown.page.evaluate('({...document.querySelector("#tensors .note").dataset})')
         assert int(note["bytes"]) == said["total_bytes"]
         assert note["rest"] == "0"
         assert shown.console == []
-    assert any(row["saved_by"] for row in kept)
+    assert any(saved_by)  # at the peak; the other moments depend on how quick the machine is
 
 
 def test_a_choice_of_blocks_sums_to_the_row_of_the_table(show: Show, lab: Lab, run: Run) -> None:
