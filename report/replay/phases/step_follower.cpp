@@ -21,7 +21,6 @@ PhaseInterval StepFollower::end(Running& running, EventTime at) {
 }
 
 void StepFollower::on_phase(Phase phase, EventTime at) {
-    is_of_earlier_ = std::exchange(follows_earlier_, false) && phase == Phase::kOptimizer;
     if (phase == Phase::kOptimizer || (phase == Phase::kZeroGrad && pending_.has_value())) {
         resumed_ = std::exchange(pending_, std::nullopt);
     } else if (pending_.has_value()) {
@@ -43,7 +42,6 @@ void StepFollower::on_phase(Phase phase, EventTime at) {
 }
 
 void StepFollower::on_closure_begin() {
-    is_of_earlier_ = false;
     if (resumed_.has_value()) {
         pending_ = std::exchange(resumed_, std::nullopt);
     }
@@ -54,12 +52,6 @@ void StepFollower::on_optimizer_end(EventTime at) {
         return;
     }
     PhaseInterval step = end(*running_, at);
-    if (is_of_earlier_) {
-        is_step_ = is_of_earlier_ = false;
-        follows_earlier_ = true;
-        running_ = begin(at);
-        return;
-    }
     if (resumed_.has_value()) {
         resumed_->uses.append(step.uses);
         step.uses = std::move(resumed_->uses);
@@ -89,6 +81,9 @@ void StepFollower::on_mark(std::string name, EventTime at) {
 void StepFollower::finish(EventTime end_time, PhaseTable* table) {
     if (pending_.has_value()) {
         steps_.push_back(*std::exchange(pending_, std::nullopt));
+    }
+    if (begins_with_earlier_ && !steps_.empty()) {
+        steps_.erase(steps_.begin());
     }
     if (running_mark_.has_value()) {
         marked_steps_.push_back(end(*running_mark_, end_time));

@@ -18,8 +18,11 @@ class StepFollower {
 public:
     explicit StepFollower(LevelMeter& meter) : meter_(meter) {}
 
-    // At the start of a bounded trace: an optimizer that comes next belongs to an earlier step.
-    void continue_earlier_step() { follows_earlier_ = true; }
+    // At the start of a bounded trace: the step before it may go on, as after its optimizer.
+    void continue_earlier_step() {
+        pending_ = PhaseInterval();
+        begins_with_earlier_ = true;
+    }
     // A phase begins that is inside no other.
     void on_phase(Phase phase, EventTime at);
     // The phase of an optimizer that just began is only the frame of its closure.
@@ -50,8 +53,7 @@ private:
     // step.
     std::optional<PhaseInterval> pending_;
     std::optional<PhaseInterval> resumed_;
-    bool follows_earlier_ = false;
-    bool is_of_earlier_ = false;  // the open optimizer
+    bool begins_with_earlier_ = false;  // the first step is one from before the trace
     std::vector<PhaseInterval> steps_;
     std::optional<Running> running_mark_;
     std::vector<PhaseInterval> marked_steps_;
