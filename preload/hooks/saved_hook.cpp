@@ -62,7 +62,9 @@ void optional_hook(void* saved, const OptionalReference* tensor, bool is_output,
 
 template <class Function>
 void hook(const char* symbol, Function replacement, Function* real) {
-    *real = reinterpret_cast<Function>(capture::find_in_loaded("libtorch_cpu.so", symbol));
+    if (*real == nullptr) {
+        *real = reinterpret_cast<Function>(capture::find_in_loaded("libtorch_cpu.so", symbol));
+    }
     if (*real != nullptr) {
         add_library_hook(symbol, reinterpret_cast<void*>(replacement));
     }
