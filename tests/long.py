@@ -26,23 +26,27 @@ LONG = {
     "test_families.py::*[[]timm]": "test_exact_models.py",
     "test_families.py::*[[]detection]": "test_exact_models.py",
     "test_families.py::*[[]yolo]": "test_exact_models.py",
-    # Callbacks for trainers: those of transformers, Lightning and accelerate stay.
+    # Callbacks for trainers: those of transformers and Lightning stay.
     "test_trainers.py::test_ignite_*": "test_transformers_logs_what_torch_counts",
     "test_trainers.py::test_composer_*": "test_transformers_logs_what_torch_counts",
-    # Programs with planted wastes: [gradients_kept] and [zero_grad_late] stay.
+    "test_trainers.py::test_accelerate_*": "test_transformers_logs_what_torch_counts",
+    "test_trainers.py::test_without_a_gpu_*": "test_lightning_logs_*, with the same results",
+    # Programs with planted wastes: [gradients_kept] stays.
     "test_assistants.py::test_the_loop_*[[]double*]": "[gradients_kept]",
     "test_assistants.py::test_the_loop_*[[]graph*]": "test_advice.py",
     "test_assistants.py::test_the_loop_*[[]held*]": "test_advice.py",
     "test_assistants.py::test_the_loop_*[[]models_kept]": "[gradients_kept]",
     "test_assistants.py::test_the_loop_*[[]results*]": "test_advice.py",
-    "test_assistants.py::test_the_loop_*[[]zero_grad_keeps]": "test_advice.py",
+    "test_assistants.py::test_the_loop_*[[]zero_grad_*]": "test_advice.py",
     # Questions of users, each a program of its own.
     "test_innocent_threads.py::*": "test_advice.py, test_growth.py",
     "test_training_threads.py::*": "test_advice.py",
     "test_growth_threads.py::*": "test_growth.py",
     "test_inference_threads.py::*": "test_inference.py",
-    # A cluster of Spark; one process of it stays.
-    "test_fleet_cluster.py::test_a_cluster_answers_*": "test_fleet_spark.py",
+    # Questions to a store, answered by Spark: DuckDB stays.
+    "test_fleet_cluster.py::test_a_cluster_answers_*": "test_fleet_stores.py",
+    "test_fleet_spark.py::test_spark_answers_as_*": "test_fleet_stores.py",
+    "test_fleet_stores.py::test_duckdb_*[[]compacted]": "[small files]",
     # Features of torch on the simulated GPU: [layers], [graphs] and [amp_and_checkpointing] stay.
     **dict.fromkeys(
         (
@@ -59,7 +63,20 @@ LONG = {
     "test_programs.py::test_capacity_is_what_the_profile_says[[]t4]": "[h200:20GiB]",
     "test_programs.py::test_capacity_is_what_the_profile_says[[]rtx4090]": "[h200:20GiB]",
     "test_programs.py::test_training_runs_with_other_allocators*": "test_exact_features.py",
+    "test_exact_features.py::*[[]roundup_power2_divisions:4]": "[expandable_segments:True]",
+    "test_exact_features.py::*[[]max_split_size_mb:21]": "the same",
+    "test_simulated_size.py::test_seventy_*[[]host]": "[meta]",
+    "test_simulated_size.py::test_seventy_*[[]context]": "the same",
+    "test_running_report.py::*[[]last:16MiB]": "[peak], [all]",
     # More models, seeds, cases of one fixture.
+    "test_objects.py::test_models_with_all_optimizers_*": "test_objects_hold_exactly_*",
+    "test_holders_threads.py::*[[]cycle_of_schedule]": "[cycle_of_hook]",
+    "test_holders_threads.py::*[[]cycle_of_gradient]": "the same",
+    "test_holders_threads.py::*[[]twin_many_objects]": "[twin_cycles_freed]",
+    "test_instructions.py::*_a_python_stack_*[[]20]": "[5], [60]",
+    "test_native_stacks.py::*[[]early_phases.py]": "[life_children.py], [random_allocations.py]",
+    "test_native_stacks.py::*[[]life_steps.py]": "the same",
+    "test_native_stacks.py::*[[]wrapped_models.py]": "the same",
     "test_whatif.py::*[[]resnet18]": "[small_gpt2]",
     "test_whatif.py::*[[]new_settings]": "[random_blocks]",
     "test_advise_try.py::test_a_change_does_what_the_edit_does[[]zero*": "[checkpoint_layers...]",
