@@ -268,6 +268,7 @@ def test_a_kernel_of_its_own_and_a_new_block_end_what_is_known_of_their_memory_o
         "after_launch": [known, known, 0, known, known, 0, known, known],
         "is_given_again": True,
         "new_block": 0,
+        "has_large_shared_memory": True,
     }
 
 

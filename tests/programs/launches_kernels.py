@@ -1,4 +1,4 @@
-"""Launches a Triton kernel that no operator launches, and reads what its memory and others hold.
+"""Launches Triton kernels that no operator launches, and reads what their memory and others hold.
 
 All tensors take one block of the allocator, without a gap between what is known of them.
 """
@@ -15,6 +15,16 @@ def copy_kernel(source, target, count, block: tl.constexpr):
     offsets = tl.arange(0, block)
     values = tl.load(source + offsets, mask=offsets < count)
     tl.store(target + offsets, values, mask=offsets < count)
+
+
+@triton.jit
+def multiply_kernel(left, right, product, count, block: tl.constexpr):
+    rows, columns = tl.arange(0, block)[:, None], tl.arange(0, block)[None, :]
+    total = tl.zeros((block, block), tl.float32)
+    for start in tl.range(0, count, block, num_stages=2):
+        parts = tl.load(left + rows * count + start + columns)
+        total = tl.dot(parts, tl.load(right + (start + rows) * block + columns), total)
+    tl.store(product + rows * block + columns, total)
 
 
 def sums(tensors: list[torch.Tensor]) -> list[int]:
@@ -41,6 +51,10 @@ after_launch = sums(tensors)
 freed = tensors.pop(0).data_ptr()
 given_again = torch.cuda.caching_allocator_alloc(512)
 new = torch.as_tensor(View(given_again, 64), device="cuda")
+
+matrices = [torch.zeros(1 << 14, dtype=torch.float16, device="cuda") for _ in range(2)]
+product = torch.zeros(128, 128, device="cuda")
+multiplied = multiply_kernel[(1,)](*matrices, product, 128, block=128)
 print(
     json.dumps(
         {
@@ -48,6 +62,7 @@ print(
             "after_launch": after_launch,
             "is_given_again": given_again == freed == new.data_ptr(),
             "new_block": int(new.sum()),
+            "has_large_shared_memory": multiplied.metadata.shared > 48 << 10,
         }
     ),
     flush=True,

@@ -120,6 +120,8 @@ MEMORY_FAULTS = (
         assert rt.cudaFuncSetAttribute(byref(kernel), 8, 227 << 10) == 0
         assert launch((1, 1, 1), (32, 1, 1), shared=227 << 10) == 0
         assert rt.cudaFuncSetAttribute(byref(kernel), 8, (227 << 10) + 1) == 1
+        shared_memory_mode = 17  # newer than CUDA 13.2: it could not take effect
+        assert rt.cudaFuncSetAttribute(byref(kernel), shared_memory_mode, 3) == 1
         """,
     ),
     Fault(

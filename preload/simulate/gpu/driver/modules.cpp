@@ -51,9 +51,13 @@ int code_version(const simgpu::DeviceProfile& profile) {
     return newer == std::begin(kShipped) ? capability : *std::prev(newer);
 }
 
+// The newest of CUDA 13.2. Triton asks whether later ones are known, and has another way if not.
+constexpr CUfunction_attribute kNewestAttribute =
+    CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE;
+
 CUresult get_attribute(int* value, CUfunction_attribute attribute, const void* kernel) {
     SIMGPU_SESSION(session)
-    SIMGPU_REQUIRE(value != nullptr && kernel != nullptr);
+    SIMGPU_REQUIRE(value != nullptr && kernel != nullptr && attribute <= kNewestAttribute);
     switch (attribute) {
         case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
             *value = simgpu::kMaxThreadsPerBlock;
@@ -79,7 +83,7 @@ CUresult get_attribute(int* value, CUfunction_attribute attribute, const void* k
 
 CUresult set_attribute(CUfunction_attribute attribute, int value, const void* kernel) {
     SIMGPU_SESSION(session)
-    SIMGPU_REQUIRE(kernel != nullptr);
+    SIMGPU_REQUIRE(kernel != nullptr && attribute <= kNewestAttribute);
     if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
         const size_t limit_bytes = session.device().profile().shared_per_block_optin_bytes;
         SIMGPU_REQUIRE(value >= 0 && static_cast<size_t>(value) <= limit_bytes);
