@@ -25,7 +25,7 @@ std::string coverage_text(const TraceReader& reader) {
     if (reader.knows_standing()) {
         text += "Peaks of --measure reserved and device are those of the kept events\n";
     }
-    text += "Tensor names are not kept; categories are inferred from stacks\n";
+    text += "Tensor names are not kept; categories and modules are inferred from stacks\n";
     if (checkpoint->dropped_phase_count != 0) {
         text += "There were more phases than are kept: some have no peak here\n";
     }

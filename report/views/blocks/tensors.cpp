@@ -9,8 +9,12 @@
 namespace peakline::report {
 namespace {
 
+// Empty without a context (0): what it is of was not recorded.
 std::vector<Location> stack_of(StackLookup& stacks, uint32_t context) {
     std::vector<Location> locations;
+    if (context == 0) {
+        return locations;
+    }
     for (const uint32_t frame : stacks.shown_frames(stacks.stack_of(context))) {
         locations.push_back(location_of(stacks.definitions(), frame));
     }
@@ -37,12 +41,8 @@ struct RowMaker {
         row.freed_by = texts.freed_by(block, history);
         row.saved_by = texts.saved_by(block);
         row.create_stack = stack_of(stacks, block.block.context);
-        if (block.facts.saved_context != 0) {
-            row.save_stack = stack_of(stacks, block.facts.saved_context);
-        }
-        if (block.facts.free_context != 0) {
-            row.release_stack = stack_of(stacks, block.facts.free_context);
-        }
+        row.save_stack = stack_of(stacks, block.facts.saved_context);
+        row.release_stack = stack_of(stacks, block.facts.free_context);
         return row;
     }
 
