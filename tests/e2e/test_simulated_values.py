@@ -56,6 +56,7 @@ def test_values_that_are_not_there_pass_the_checks_of_a_program(run: Any) -> Non
         "finite_rows": 500,
         "samples": [[500, 400], [500], [500]],
         "order": True,
+        "beams": [4, 4, 4],
     }
 
 

@@ -79,6 +79,7 @@ def guessed() -> dict:
 def checked() -> dict:
     """Values that are not there pass the checks that a program makes of them."""
     values = torch.randn(500, 400, device="cuda")
+    words = torch.randn(3, 51_865, device="cuda")
     distributions = [
         torch.distributions.Normal(values, values.exp()),
         torch.distributions.Categorical(values.softmax(-1)),
@@ -89,6 +90,7 @@ def checked() -> dict:
         "finite_rows": torch.isfinite(values).all(-1).sum().item(),
         "samples": [list(one.sample().shape) for one in distributions],
         "order": sorted(values[:50].flatten().sort().indices.tolist()) == list(range(20_000)),
+        "beams": [len({*row}) for row in words.topk(4).indices.tolist()],
     }
 
 

@@ -11,6 +11,7 @@
 #include "checks.h"
 #include "device_tensors.h"
 #include "device_values.h"
+#include "distinct_choices.h"
 #include "operator_info.h"
 #include "operator_results.h"
 #include "routing.h"
@@ -64,6 +65,7 @@ std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& function
         describe(function.inputs(), running);
         running->expert_count = expert_count(info, function.inputs());
         running->is_check = is_check(info, function.inputs());
+        running->chooses = chooses_several(info, function.inputs());
     }
     begin_results(info, &t_running);
     auto call = begin_operator(info, function.inputs(), running);
@@ -79,6 +81,7 @@ void on_end(const at::RecordFunction& function, at::ObserverContext* context) {
     const RunningOperator* const ended = t_running.top();
     const int64_t choice_count = ended != nullptr ? ended->expert_count : 0;
     const bool checks = ended != nullptr && ended->is_check;
+    const bool chooses = ended != nullptr && ended->chooses;
     --t_running.depth;
     end_results(function.outputs(), &t_running);
     report_to_device();
@@ -87,6 +90,8 @@ void on_end(const at::RecordFunction& function, at::ObserverContext* context) {
         end_operator(info, static_cast<OperatorCall*>(context), function.outputs());
         if (choice_count > 0) {
             choose_experts(choice_count, function.outputs());
+        } else if (chooses) {
+            choose_distinct(function.outputs());
         }
     }
     if (checks) {

@@ -116,6 +116,7 @@ std::unique_ptr<OperatorInfo> make_info(const at::RecordFunction& function) {
         info->makes_zeros = info->is_leaf && is_one_of(kMakesZeros, info->name);
         info->copies = is_one_of(kCopies, info->name);
         info->orders = info->name == "aten::sort";
+        info->chooses = info->name == "aten::topk";
         info->may_overwrite = is_one_of(kMayOverwrite, info->name);
         info->may_check = is_one_of(kChecks, info->name);
         info->awaits_others = is_one_of(kAwaitsOthers, info->name);

@@ -25,6 +25,7 @@ struct OperatorInfo {
     bool awaits_others = false;  // a reduction of 64-bit integers; programs exchange sizes with it
     bool reads_result = false;   // finds_size, or needs another result before it runs
     bool orders = false;         // its result is an order, which zeros are not
+    bool chooses = false;        // several of its inputs' elements (distinct_choices.h)
     bool may_check = false;      // that values are as they should be (checks.h)
     // Indexed by argument.
     std::vector<bool> writes;

@@ -35,7 +35,6 @@
 namespace peakline::simulated {
 namespace {
 
-constexpr int64_t kMaxExperts = 1024;
 constexpr char kRule[] = "routing=";
 
 using Shares = std::vector<double>;  // of the tokens, by expert

@@ -10,6 +10,9 @@
 
 namespace peakline::simulated {
 
+// A choice among more scores is none of experts.
+inline constexpr int64_t kMaxExperts = 1024;
+
 // Whether the user assumed a routing. Reads PEAKLINE_ASSUME once.
 bool routing_is_assumed();
 

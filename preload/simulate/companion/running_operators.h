@@ -22,6 +22,7 @@ struct RunningOperator {
     bool reports_results = false;
     int64_t expert_count = 0;  // among which it chooses, if the choice is assumed (routing.h)
     bool is_check = false;     // of values, which is assumed to pass (checks.h)
+    bool chooses = false;      // several of many unknown scores (distinct_choices.h)
 };
 
 inline constexpr int kMaxRunning = 64;

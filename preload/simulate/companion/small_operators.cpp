@@ -62,7 +62,7 @@ void call_on_host(const OperatorInfo& info, torch::jit::Stack* stack) {
     stack->front() = stack->front().toTensor().to(type);
 }
 
-// The same arguments with other old contents of what the operator writes.
+// The same arguments; those that the operator writes have other old contents.
 torch::jit::Stack with_other_contents(const OperatorInfo& info, const torch::jit::Stack& stack) {
     torch::jit::Stack other = stack;
     for (size_t i = 0; i < other.size(); ++i) {
