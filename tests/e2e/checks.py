@@ -43,6 +43,11 @@ def median_of(values: list[int]) -> int:
     return int(statistics.median(values))
 
 
+def time_of(seconds: float) -> str:
+    """A moment of a run as reports print it: to a tenth from ten seconds on."""
+    return f"{seconds:.{3 if seconds < 10 else 1}f} s"
+
+
 def without_device(text: str) -> str:
     """A report without its first line, which on the simulated GPU says so, and names it."""
     first, _, rest = text.partition("\n")
