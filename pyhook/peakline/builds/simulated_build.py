@@ -86,13 +86,22 @@ def ensure_values_companion(torch: TorchInstallation) -> Path:
     """Build the library that keeps small values correct on the simulated GPU, if it is missing."""
     if companion := shipped_for(torch, VALUES_COMPANION):
         return companion
+    built = ensure_built(_values(torch), lambda into: _compile_companion(torch, into))
+    return built / VALUES_COMPANION
+
+
+def has_values_companion(torch: TorchInstallation) -> bool:
+    """Return whether the library of ``ensure_values_companion()`` is built."""
+    return bool(shipped_for(torch, VALUES_COMPANION) or find_built(_values(torch)))
+
+
+def _values(torch: TorchInstallation) -> Wanted:
     folder = source_root() / "preload" / "simulate" / "companion"
     headers = ("preload/peakline_api.h", "preload/simulate/gpu/model/base/fork_safe_mutex.h")
-    sources = [*sorted(folder.iterdir()), *(source_root() / header for header in headers)]
+    sources = [*sorted(folder.glob("*.cpp")), *sorted(folder.glob("*.h"))]
+    sources += [source_root() / header for header in headers]
     what = f"the values of the simulated GPU for torch {torch.version} (once, about 30 s)"
-    wanted = _wanted_beside_torch("values-torch", torch, sources, what)
-    built = ensure_built(wanted, lambda into: _compile_companion(torch, into))
-    return built / VALUES_COMPANION
+    return _wanted_beside_torch("values-torch", torch, sources, what)
 
 
 def ensure_blank_weights(torch: TorchInstallation) -> Path:

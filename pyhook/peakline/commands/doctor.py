@@ -9,8 +9,9 @@ import re
 import shutil
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import metadata
+from pathlib import Path
 
 from peakline.base.engine import CommandError, recorder
 from peakline.base.output import write_json, write_lines
@@ -26,7 +27,9 @@ from peakline.builds.native_build import (
 from peakline.builds.simulated_build import (
     audit_simulated_gpu,
     ensure_simulated_gpu,
+    ensure_values_companion,
     has_simulated_gpu,
+    has_values_companion,
 )
 from peakline.commands.running.program_options import add_python_argument
 
@@ -88,10 +91,12 @@ def examine(python: str | None, *, build: bool) -> list[Finding]:
     detail = f"{torch.version} in {torch.folder}"
     findings.append(Finding("torch", bool(cuda), detail if cuda else f"{detail}: without CUDA"))
     parts = [
-        _part("allocator part", torch, build, ensure_torch_part),
-        _part("simulated GPU", torch, build, ensure_simulated_gpu),
+        _part("allocator part", torch, ensure_torch_part if build else has_torch_part),
+        _part("simulated GPU", torch, ensure_simulated_gpu if build else has_simulated_gpu),
     ]
     findings.append(_compiler(needed=not all(part.ok for part in parts)))
+    values = ensure_values_companion if build else has_values_companion
+    parts.append(replace(_part("simulated values", torch, values), needed=False))
     return [*findings, *parts, _cache(), _gpu(), _source_lines(), *_extras()]
 
 
@@ -125,25 +130,17 @@ def _interpreter() -> Finding:
 
 
 def _part(
-    subject: str,
-    torch: TorchInstallation,
-    build: bool,
-    ensure: Callable[[TorchInstallation], object],
+    subject: str, torch: TorchInstallation, get: Callable[[TorchInstallation], Path | bool]
 ) -> Finding:
-    if not build:
-        there = has_torch_part(torch) if ensure is ensure_torch_part else has_simulated_gpu(torch)
-        return Finding(
-            subject,
-            there,
-            "built"
-            if there
-            else "not built yet (done on first use, or by peakline doctor --build)",
-            needed=False,
-        )
+    """Build a part, or ask whether it is built."""
     try:
-        return Finding(subject, True, str(ensure(torch)))
+        found = get(torch)
     except BuildError as error:
         return Finding(subject, False, str(error))
+    if isinstance(found, Path):
+        return Finding(subject, True, str(found))
+    later = "not built yet (done on first use, or by peakline doctor --build)"
+    return Finding(subject, found, "built" if found else later, needed=False)
 
 
 def _cache() -> Finding:
