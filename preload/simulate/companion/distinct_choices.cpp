@@ -16,14 +16,7 @@
 namespace peakline::simulated {
 
 bool chooses_several(const OperatorInfo& info, c10::ArrayRef<const c10::IValue> inputs) {
-    if (!info.chooses || inputs.size() < 3 || !inputs[0].isTensor() || !inputs[2].isInt()) {
-        return false;
-    }
-    const at::Tensor& scores = inputs[0].toTensor();
-    const int64_t dimension = inputs[2].toInt();
-    return is_device_tensor(scores) && scores.is_floating_point() && scores.dim() > 0 &&
-           (dimension == -1 || dimension == scores.dim() - 1) && runs_now() &&
-           scores.size(-1) > kMaxExperts && !has_exact_values(scores);
+    return info.chooses && unknown_scores(info, inputs) > kMaxExperts;
 }
 
 void choose_distinct(const std::vector<c10::IValue>& outputs) {

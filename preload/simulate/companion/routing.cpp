@@ -197,17 +197,22 @@ bool routing_is_assumed() {
     return routing().kind != Routing::Kind::kNone;
 }
 
-int64_t expert_count(const OperatorInfo& info, c10::ArrayRef<const c10::IValue> inputs) {
-    if (!routing_is_assumed() || inputs.empty() || !inputs[0].isTensor()) {
+int64_t unknown_scores(const OperatorInfo& info, c10::ArrayRef<const c10::IValue> inputs) {
+    if (inputs.empty() || !inputs[0].isTensor()) {
         return 0;
     }
     const at::Tensor& scores = inputs[0].toTensor();
     if (!is_device_tensor(scores) || !scores.is_floating_point() || scores.dim() == 0 ||
-        !chooses_in_last_dimension(info, inputs, scores.dim()) || !runs_now()) {
+        !chooses_in_last_dimension(info, inputs, scores.dim()) || !runs_now() ||
+        has_exact_values(scores)) {
         return 0;
     }
-    const int64_t experts = scores.size(-1);
-    return experts < 2 || experts > kMaxExperts || has_exact_values(scores) ? 0 : experts;
+    return scores.size(-1);
+}
+
+int64_t expert_count(const OperatorInfo& info, c10::ArrayRef<const c10::IValue> inputs) {
+    const int64_t experts = routing_is_assumed() ? unknown_scores(info, inputs) : 0;
+    return experts < 2 || experts > kMaxExperts ? 0 : experts;
 }
 
 void choose_experts(int64_t expert_count, const std::vector<c10::IValue>& outputs) {

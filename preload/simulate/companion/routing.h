@@ -13,6 +13,10 @@ namespace peakline::simulated {
 // A choice among more scores is none of experts.
 inline constexpr int64_t kMaxExperts = 1024;
 
+// The number of scores if the operator that begins chooses among unknown ones, in their last
+// dimension, else 0.
+int64_t unknown_scores(const OperatorInfo& info, c10::ArrayRef<const c10::IValue> inputs);
+
 // Whether the user assumed a routing. Reads PEAKLINE_ASSUME once.
 bool routing_is_assumed();
 
