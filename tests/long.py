@@ -30,7 +30,6 @@ LONG = {
     "test_trainers.py::test_ignite_*": "test_transformers_logs_what_torch_counts",
     "test_trainers.py::test_composer_*": "test_transformers_logs_what_torch_counts",
     "test_trainers.py::test_accelerate_*": "test_transformers_logs_what_torch_counts",
-    "test_trainers.py::test_without_a_gpu_*": "test_lightning_logs_*, with the same results",
     # Programs with planted wastes: [gradients_kept] stays.
     "test_assistants.py::test_the_loop_*[[]double*]": "[gradients_kept]",
     "test_assistants.py::test_the_loop_*[[]graph*]": "test_advice.py",
@@ -43,9 +42,8 @@ LONG = {
     "test_training_threads.py::*": "test_advice.py",
     "test_growth_threads.py::*": "test_growth.py",
     "test_inference_threads.py::*": "test_inference.py",
-    # Questions to a store, answered by Spark: DuckDB stays.
-    "test_fleet_cluster.py::test_a_cluster_answers_*": "test_fleet_stores.py",
-    "test_fleet_spark.py::test_spark_answers_as_*": "test_fleet_stores.py",
+    # A cluster of Spark; one process of it stays.
+    "test_fleet_cluster.py::test_a_cluster_answers_*": "test_fleet_spark.py",
     "test_fleet_stores.py::test_duckdb_*[[]compacted]": "[small files]",
     # Features of torch on the simulated GPU: [layers], [graphs] and [amp_and_checkpointing] stay.
     **dict.fromkeys(

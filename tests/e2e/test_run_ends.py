@@ -153,7 +153,8 @@ def test_running_out_of_memory_is_said_with_its_line(
         assert f"ends_how.py:{line} (<module>), " in run.stderr
         assert "Max mem" not in run.stderr
     else:
-        assert f"Out of memory at t={time_of(facts['seconds'])}: 16.00 TB asked" in run.stderr
+        at = time_of(facts["seconds"])
+        assert f"Out of memory at t={at}: 16.00 TB asked for at " in run.stderr
         assert f"ends_how.py:{line} (<module>), device 0 had " in run.stderr
 
 

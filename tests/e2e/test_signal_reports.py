@@ -75,12 +75,12 @@ def test_the_program_and_its_launcher_take_the_signal(lab: Lab, tmp_path: Path) 
     assert lab.table(tmp_path / "run.peak")["complete"]
 
 
-def test_a_storm_of_signals_to_any_thread_changes_nothing(lab: Lab, tmp_path: Path) -> None:
+def test_thousands_of_signals_to_any_thread_change_nothing(lab: Lab, tmp_path: Path) -> None:
     quiet = lab.run("signal_storm.py", "0", recorded=False).said
     options = ("-q", "-o", "run.peak", "--report-on-signal")
-    run = lab.recorded(tmp_path, str(PROGRAMS / "signal_storm.py"), "600", options=options)
+    run = lab.recorded(tmp_path, str(PROGRAMS / "signal_storm.py"), "2000", options=options)
     stormy = run.said
-    assert stormy.pop("to_others") > 60 and quiet.pop("to_others") == 0
+    assert stormy.pop("to_others") > 200 and quiet.pop("to_others") == 0
     assert stormy == quiet
     assert 1 <= len(list(tmp_path.glob("*.txt"))) < 200
     table = lab.table(tmp_path / "run.peak")
