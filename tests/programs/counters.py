@@ -22,6 +22,11 @@ def peaks_of_all_devices() -> dict[str, dict[str, int]]:
     return {str(device): peaks(device) for device in range(torch.cuda.device_count())}
 
 
+def print_at_once(said: Any) -> None:
+    """A line of JSON in one write, so that lines of processes that share a pipe stay whole."""
+    os.write(1, (json.dumps(said) + "\n").encode())
+
+
 def finish(**said: Any) -> None:
     """Wait for the devices, let autograd's threads see the GIL, print the last line."""
     for device in range(torch.cuda.device_count()):

@@ -4,14 +4,13 @@ Forked before CUDA (but after its devices were counted), forked after, spawned, 
 DataLoader workers, os._exit, a child that frees what its parent allocated, one that is refused.
 """
 
-import json
 import multiprocessing
 import os
 import subprocess
 import sys
 
 import torch
-from counters import finish
+from counters import finish, print_at_once
 
 MIB = 1 << 20
 
@@ -19,8 +18,7 @@ MIB = 1 << 20
 def use_cuda(role: str, mebibytes: int) -> None:
     kept = torch.ones(mebibytes * MIB, dtype=torch.uint8, device="cuda")
     torch.cuda.synchronize()
-    said = {"role": role, "pid": os.getpid(), "peak": torch.cuda.max_memory_allocated()}
-    os.write(1, (json.dumps(said) + "\n").encode())  # at once: the children share a pipe
+    print_at_once({"role": role, "pid": os.getpid(), "peak": torch.cuda.max_memory_allocated()})
     del kept
 
 

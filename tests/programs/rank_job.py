@@ -8,7 +8,6 @@ rank_job.py spawn PORT COUNT          starts its ranks itself, and only torch is
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
@@ -16,6 +15,7 @@ import sys
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
+from counters import print_at_once
 from torch.distributed.device_mesh import init_device_mesh
 
 STEPS = 2
@@ -33,8 +33,8 @@ def train(rank: int, world: int) -> None:
         optimizer.step()
         optimizer.zero_grad()
         dist.barrier()
-        said = {"rank": rank, "pid": os.getpid(), "peak": torch.cuda.max_memory_allocated()}
-        os.write(1, (json.dumps(said) + "\n").encode())  # whole, though all write to one pipe
+        peak = torch.cuda.max_memory_allocated()
+        print_at_once({"rank": rank, "pid": os.getpid(), "peak": peak})
         end_early(rank)
     dist.destroy_process_group()
 

@@ -1,18 +1,17 @@
 """A trainer puts CUDA tensors into a queue; a worker opens and keeps them."""
 
-import json
 import os
 
 import torch
 import torch.multiprocessing as mp
+from counters import print_at_once
 
 MIB = 1 << 20
 
 
 def report(role: str) -> None:
     peak = torch.cuda.max_memory_allocated()
-    said = {"role": role, "pid": os.getpid(), "max": peak}
-    os.write(1, (json.dumps(said) + "\n").encode())  # at once: both share a pipe
+    print_at_once({"role": role, "pid": os.getpid(), "max": peak})
 
 
 def hold(tensors: mp.Queue, answers: mp.Queue) -> None:

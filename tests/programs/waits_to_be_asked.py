@@ -11,6 +11,7 @@ import signal
 import sys
 
 import torch
+from counters import print_at_once
 
 signals = []
 if "handles" in sys.argv:
@@ -19,8 +20,7 @@ rank = int(os.environ.get("RANK", "0"))
 if "ranks" in sys.argv:
     torch.cuda.set_device(rank)
 held = [torch.empty((rank + 1) << 20, dtype=torch.uint8, device="cuda") for _ in range(3)]
-said = {"rank": rank, "pid": os.getpid(), "peak": torch.cuda.max_memory_allocated()}
-os.write(1, (json.dumps(said) + "\n").encode())  # at once: ranks share a pipe
+print_at_once({"rank": rank, "pid": os.getpid(), "peak": torch.cuda.max_memory_allocated()})
 before = torch.cuda.memory_allocated()
 stop = pathlib.Path(sys.argv[1])
 while not stop.exists():
